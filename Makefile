@@ -1,0 +1,41 @@
+# The targets that CI and a person run. `make` sets up .venv; everything else uses it.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
+
+.PHONY: all demo test test-slow check desktop record clean
+
+all: .venv/dev
+
+.venv/core: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	touch $@
+
+.venv/dev: .venv/core
+	$(PIP) --editable '.[ocr,dev]'
+	touch $@
+
+demo: .venv/core          ## the main job: truth and judges on the shipped episodes
+	$(BIN)/pyrite demo
+
+test: .venv/dev           ## lint, types, layers, unit and (where installed) desktop tests
+	$(BIN)/python -m pytest -n 2
+
+test-slow: .venv/dev      ## long simulations
+	$(BIN)/python -m pytest -n 2 -m slow
+
+check: .venv/dev          ## what pre-commit runs: format, lint, types, layers
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+desktop:                  ## Debian packages of the desktop sandbox (asks for sudo where needed)
+	sh tools/install-desktop.sh
+
+record: .venv/dev         ## record the shipped demo set anew, on the real desktop
+	$(BIN)/python tools/record_demo.py
+
+clean:
+	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache

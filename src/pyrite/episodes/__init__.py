@@ -1,0 +1,1 @@
+"""Making episodes: recording agents, and perturbing what was recorded."""

@@ -1,0 +1,1 @@
+"""Judges of packed evidence: one interface, one file a judge, one runner."""

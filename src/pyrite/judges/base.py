@@ -1,0 +1,74 @@
+"""What a judge is: an object with a label, the conditions it takes, and one coroutine.
+
+    class Mine:
+        name = "mine"
+        deterministic = True
+        def supports(self, condition): return True
+        def config(self): return {"threshold": 0.5}
+        async def judge(self, package, run): return Reply(verdict=Verdict.FAILURE, reason="…")
+
+`pyrite judge BENCH --judge mymodule:Mine` runs it. A judge gets a `Package` and nothing else: no
+episode id, no source, no agent, no truth. What it raises as `Unavailable` is an infrastructure
+problem: no verdict line is written and the episode counts as missing for this judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from PIL import Image
+
+from pyrite.errors import RunError
+from pyrite.records import Evidence, Status, Verdict
+from pyrite.store.images import open_image
+
+
+class Unavailable(RunError):
+    """No verdict could be obtained: an engine or endpoint is not there."""
+
+    code = "judge_unavailable"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a judge answers about one package."""
+
+    verdict: Verdict | None
+    reason: str = ""
+    score: float | None = None
+    confidence: float | None = None
+    status: Status = "ok"
+    usage: dict[str, Any] = field(default_factory=dict)
+    raw: str | None = None
+
+
+@dataclass(frozen=True)
+class Package:
+    """An evidence package with access to its images."""
+
+    evidence: Evidence
+    locate: Callable[[str], Path]
+    """Path of an image file from the sha256 of its pixels."""
+
+    def image(self, index: int) -> Image.Image:
+        """The index-th image, decoded to RGB; -1 is the final screen."""
+        return open_image(self.locate(self.evidence.images[index]))
+
+
+class Judge(Protocol):
+    """The one interface of arm V (prompted), arm R (reward models) and the shortcuts."""
+
+    name: str
+    deterministic: bool
+    """Runs once, whatever `--runs` says; self-consistency is null."""
+
+    def supports(self, condition: str) -> bool: ...
+
+    def config(self) -> dict[str, Any]:
+        """Everything that can change its answers: model, parameters, prompt digests."""
+        ...
+
+    async def judge(self, package: Package, run: int) -> Reply: ...

@@ -1,0 +1,1 @@
+"""From every source to one typed table, and from the table to figures."""

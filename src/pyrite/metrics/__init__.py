@@ -1,0 +1,1 @@
+"""Pure statistics: arrays in, Estimate out, no I/O."""

@@ -1,0 +1,54 @@
+"""Run one function over many items, serially or in processes, with results as they finish.
+
+    for item, result in pool.run(verify_one, items, jobs=2): ...
+
+A result is what the function returned; what it raised is re-raised here. Workers ignore ctrl-C: the
+parent sees it, stops handing out work and ends its own workers.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from itertools import islice
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def run(
+    function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int | None = None
+) -> Iterator[tuple[Item, Result]]:
+    """Yield (item, result) in order of completion; `jobs=1` runs here, in order.
+
+    At most two items a worker are in flight, so a long iterable is never held in memory. `function`
+    and items must be picklable when `jobs` is above 1. Default: one worker a core.
+    """
+    jobs = jobs or os.cpu_count() or 1
+    if jobs == 1:
+        for item in items:
+            yield item, function(item)
+        return
+    context = multiprocessing.get_context("forkserver")
+    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts)
+    pending: dict[Future[Result], Item] = {}
+    source = iter(items)
+    try:
+        while True:
+            for item in islice(source, 2 * jobs - len(pending)):
+                pending[executor.submit(function, item)] = item
+            if not pending:
+                break
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield pending.pop(future), future.result()
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

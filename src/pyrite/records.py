@@ -1,0 +1,374 @@
+"""Every record that crosses a stage, frozen. The only data language between the layers.
+
+What a foreign harness may write (`Meta`, `ActionLine`, `Facts`, `TaskSpec`) keeps keys it does not
+know; what only pyrite writes refuses them. A number that is not known is None, never 0.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+SCHEMA_VERSION = "1"
+
+Source = Literal["natural", "weakened", "perturbed", "scripted"]
+EndedBy = Literal[
+    "done", "fail", "step_limit", "time_limit", "loop", "refused", "malformed", "environment_lost"
+]
+Status = Literal["ok", "malformed", "off_schema", "truncated", "refused"]
+OpaqueId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")]
+
+
+class Outcome(StrEnum):
+    """What truth says of an episode: three, never two."""
+
+    PASS = "pass"  # noqa: S105 - an outcome, not a password
+    FAIL = "fail"
+    INDETERMINATE = "indeterminate"
+
+
+class Verdict(StrEnum):
+    """What a judge says of an episode."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    UNCERTAIN = "uncertain"
+    PARSE_ERROR = "parse_error"
+
+
+class Category(StrEnum):
+    """How an episode failed."""
+
+    ABORT = "F-ABORT"
+    CLAIM = "F-CLAIM"
+    UNCOMMITTED = "F-UNCOMMITTED"
+    WRONGTARGET = "F-WRONGTARGET"
+    PARTIAL = "F-PARTIAL"
+    SIDEEFFECT = "F-SIDEEFFECT"
+    WRONGAPP = "F-WRONGAPP"
+
+
+HARD_NEGATIVES = (Category.UNCOMMITTED, Category.WRONGTARGET, Category.PARTIAL, Category.SIDEEFFECT)
+"""Failures that look like success: the ones that a false-positive rate should be asked about."""
+
+SOURCES: tuple[Source, ...] = ("natural", "weakened", "perturbed", "scripted")
+"""Strata in the order in which they lead; they are never pooled."""
+
+BLAME: dict[str, str] = {
+    "gold_failed": "verifier",
+    "bad_state_accepted": "verifier",
+    "gold_unstable": "verifier",
+    "verifier_error": "verifier",
+    "verifier_timeout": "verifier",
+    "verifier_output_invalid": "verifier",
+    "verifier_not_deterministic": "verifier",
+    "verifier_says_unknown": "verifier",
+    "task_invalid": "task",
+    "state_missing": "environment",
+    "state_unreadable": "environment",
+    "environment_lost": "environment",
+    "setup_failed": "environment",
+    "act_failed": "environment",
+}
+"""Cause of an indeterminate outcome -> who is to blame."""
+
+
+class Record(BaseModel):
+    """A frozen record of ours: unknown keys are an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ForeignRecord(BaseModel):
+    """A frozen record that others may write too: unknown keys are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
+
+
+# --- tasks -------------------------------------------------------------------------------------
+
+
+class InitialFile(Record):
+    """One file laid into the initial home."""
+
+    path: str
+    """Where, relative to the home."""
+    from_: str = Field(alias="from")
+    """What, relative to the task folder."""
+
+
+class Launch(ForeignRecord):
+    """An application to start, by its allow-listed name."""
+
+    app: str
+    args: tuple[str, ...] = ()
+
+
+class Initial(ForeignRecord):
+    """The recipe of the initial home."""
+
+    files: tuple[InitialFile, ...] = ()
+    open: Launch | None = None
+    """What is open on the desktop when the agent starts."""
+
+
+class StateSpec(Record):
+    """A known end state and what the verifier must say of it."""
+
+    name: str
+    kind: Literal["good", "harmless", "bad"]
+    outcome: Outcome
+    category: tuple[str, ...] = ()
+    """For a bad state: the candidates that verify.py must name, in any order."""
+
+
+class Limits(Record):
+    """Bounds of one verifier call."""
+
+    timeout_s: float = Field(default=60.0, gt=0)
+    memory_mb: int = Field(default=1024, gt=0)
+
+
+class Benchmark(ForeignRecord):
+    """Where a task or episode comes from."""
+
+    name: str
+    version: str
+
+
+class TaskSpec(ForeignRecord):
+    """What a task is (task.json)."""
+
+    task_id: OpaqueId
+    instruction: str
+    family: str = ""
+    initial: Initial = Initial()
+    states: tuple[StateSpec, ...] = ()
+    reads: tuple[str, ...] = ()
+    """Paths and globs below the home that the verifier opens; empty means all of it."""
+    limits: Limits = Limits()
+    network: Literal["none", "loopback"] = "none"
+    licence: str = ""
+    benchmark: Benchmark | None = None
+
+
+# --- episodes ----------------------------------------------------------------------------------
+
+
+class Agent(ForeignRecord):
+    """Who acted."""
+
+    name: str
+    version: str = ""
+    seed: int | None = None
+
+
+class Screen(ForeignRecord):
+    """Screen size in pixels."""
+
+    width: int
+    height: int
+
+
+class Action(ForeignRecord):
+    """One action, in the vocabulary of DESIGN section 5; importers keep foreign ones as `raw`."""
+
+    action: str
+    x: float | None = None
+    y: float | None = None
+    to_x: float | None = None
+    to_y: float | None = None
+    dx: float | None = None
+    dy: float | None = None
+    text: str | None = None
+    keys: str | None = None
+    seconds: float | None = None
+    app: str | None = None
+    args: tuple[str, ...] | None = None
+    url: str | None = None
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that are set, without the bookkeeping of a line."""
+        dumped = self.model_dump(exclude_none=True)
+        return {k: v for k, v in dumped.items() if k not in {"action", "step", "screen", "thought", "at"}}
+
+
+class ActionLine(Action):
+    """One line of actions.jsonl: an action, and the screen after it."""
+
+    step: int = Field(ge=1)
+    screen: str | None = None
+    """Path of the screen after the action, relative to the episode folder."""
+    thought: str | None = None
+    at: str | None = None
+    error: str | None = None
+
+
+class Meta(ForeignRecord):
+    """meta.json, written last: an episode without it is unfinished."""
+
+    schema_version: str
+    episode_id: OpaqueId
+    task_id: OpaqueId
+    source: Source
+    agent: Agent
+    n_steps: int = Field(ge=0)
+    created_at: str
+    final_message: str | None = None
+    sandbox_image: str | None = None
+    ended_by: EndedBy | None = None
+    family: str | None = None
+    benchmark: Benchmark | None = None
+    origin_id: str | None = None
+    parent: str | None = None
+    perturbation: str | None = None
+    screen: Screen | None = None
+    first_screen: str | None = None
+    """Path of the screen before the first action, relative to the episode folder."""
+    enforced: dict[str, Any] | None = None
+
+
+class Window(ForeignRecord):
+    """A window as seen from outside just before the kill. Titles are whatever the client set."""
+
+    title: str
+    wm_class: str = Field(default="", alias="class")
+    pid: int | None = None
+    transient: bool = False
+
+    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
+
+
+class Process(ForeignRecord):
+    """A process of the episode: `exe` cannot be forged from inside, `argv` can."""
+
+    exe: str
+    argv: tuple[str, ...] = ()
+
+
+class Facts(ForeignRecord):
+    """final_facts.json: what was seen from outside before everything was killed."""
+
+    processes: tuple[Process, ...] = ()
+    windows: tuple[Window, ...] = ()
+    ports: tuple[int, ...] = ()
+    unsaved: bool | None = None
+    """A close request brought up a dialog (True), closed the window (False), or neither (None)."""
+
+
+# --- truth -------------------------------------------------------------------------------------
+
+
+class Replay(Record):
+    """What the verifier said of the known states, right before it was believed."""
+
+    at: str
+    image: str
+    outcomes: dict[str, str]
+    """State name -> observed outcome."""
+
+
+class Truth(Record):
+    """gt.json: the deterministic outcome of one episode."""
+
+    episode_id: OpaqueId
+    outcome: Outcome
+    passed: bool | None = Field(alias="pass")
+    """True or False for pass and fail; None for indeterminate."""
+    category: Category | None = None
+    category_source: Literal["state", "episode", "person"] | None = None
+    candidates: tuple[str, ...] = ()
+    diagnostics: dict[str, Any] = {}
+    cause: str | None = None
+    blame: str | None = None
+    verifier_sha256: str | None = None
+    state_sha256: str | None = None
+    replay: Replay | None = None
+    confinement: dict[str, Any] = {}
+    libraries: dict[str, str] = {}
+    verified_at: str = ""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+# --- evidence ----------------------------------------------------------------------------------
+
+
+class ViewAction(Record):
+    """An action as a judge may see it."""
+
+    step: int
+    action: str
+    parameters: dict[str, Any] = {}
+    thought: str | None = None
+    screen: int | None = None
+    """Index into `Evidence.images` of the screen after the action; None if not in the package."""
+
+
+class Evidence(Record):
+    """One package: everything that a judge sees of an episode, and nothing else."""
+
+    package_id: str
+    condition: str
+    instruction: str
+    actions: tuple[ViewAction, ...] = ()
+    images: tuple[str, ...] = ()
+    """sha256 of the decoded pixels, in order of time; the last one is the final screen."""
+    final_message: str | None = None
+    """The agent's own claim; only in conditions with `+claim` or `+swap`."""
+
+
+# --- verdicts ----------------------------------------------------------------------------------
+
+
+class VerdictLine(ForeignRecord):
+    """One line of verdicts/<judge>__<condition>.jsonl."""
+
+    episode_id: OpaqueId
+    judge: str
+    config: str
+    condition: str
+    run: int = Field(ge=1)
+    verdict: Verdict | None = None
+    score: float | None = None
+    confidence: float | None = None
+    reason: str = ""
+    called_at: str = ""
+    model: str | None = None
+    prompt_sha256: str | None = None
+    evidence_sha256: str = ""
+    status: Status = "ok"
+    usage: dict[str, Any] = {}
+    latency_s: float | None = None
+    raw: str | None = None
+
+
+# --- numbers -----------------------------------------------------------------------------------
+
+
+class Interval(NamedTuple):
+    """A confidence interval; its level stands in the estimate."""
+
+    low: float
+    high: float
+    method: str
+
+
+class Estimate(Record):
+    """A number with what is needed to believe it, or None and the reason why there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    method: str | None = None
+    level: float | None = None
+    n: int = 0
+    n_eff: float | None = None
+    clusters: int | None = None
+    estimand: str = ""
+    reason: str | None = None
+    """Why `value` (or the interval) is None; None when both are there."""
+    iid: Interval | None = None
+    """The interval that would hold if the episodes were independent."""

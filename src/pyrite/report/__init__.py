@@ -1,0 +1,1 @@
+"""Figures for people: terminal tables and one self-contained page."""

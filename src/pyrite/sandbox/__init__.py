@@ -1,0 +1,1 @@
+"""Where foreign code and real applications run: the desktop, and confined programs."""

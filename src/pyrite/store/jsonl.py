@@ -1,0 +1,132 @@
+"""Append-only JSON lines and whole JSON files that survive a kill at any moment.
+
+A file is written beside its place and renamed into it; a line is appended, flushed and synced a
+batch; a torn last line (no newline) is cut off before the next append and skipped by readers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pyrite.errors import InputError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as handle:
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write one JSON document: sorted nowhere, two spaces, no NaN, a final newline."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, text.encode() + b"\n")
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """Write one record under the names it has on disk."""
+    write_json(path, record.model_dump(mode="json", by_alias=True))
+
+
+def read_record(path: Path, model: type[Model], *, limit_bytes: int = 16 << 20) -> Model:
+    """Read one record; `InputError` says field, value seen and what was expected."""
+    data = _read_bounded(path, limit_bytes)
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as exc:
+        raise _explained(exc, str(path), model) from exc
+
+
+def read_json(path: Path, *, limit_bytes: int = 16 << 20) -> Any:
+    """Read one JSON document of anybody's."""
+    data = _read_bounded(path, limit_bytes)
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise InputError(f"not JSON: {exc}", where=str(path), expected="one JSON document") from exc
+
+
+def append_lines(path: Path, records: Iterable[BaseModel]) -> int:
+    """Append records as lines, repair a torn last line first, sync once. Returns how many."""
+    lines = [r.model_dump_json(by_alias=True, exclude_unset=False).encode() + b"\n" for r in records]
+    if not lines:
+        return 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as handle:
+        _cut_torn_line(path, handle.fileno())
+        handle.write(b"".join(lines))
+        handle.flush()
+        os.fsync(handle.fileno())
+    return len(lines)
+
+
+def read_lines(path: Path, model: type[Model], *, line_limit_bytes: int = 16 << 20) -> Iterator[Model]:
+    """Stream the records of a file; a torn last line is skipped, any other bad line is an `InputError`."""
+    with path.open("rb") as handle:
+        number = 0
+        while line := handle.readline(line_limit_bytes + 1):
+            number += 1
+            if len(line) > line_limit_bytes:
+                raise InputError(
+                    f"a line of more than {line_limit_bytes} bytes",
+                    where=f"{path}:{number}",
+                    expected="one JSON object a line",
+                )
+            if not line.strip():
+                continue
+            try:
+                yield model.model_validate_json(line)
+            except ValidationError as exc:
+                if not line.endswith(b"\n"):
+                    return
+                raise _explained(exc, f"{path}:{number}", model) from exc
+
+
+def _cut_torn_line(path: Path, descriptor: int) -> None:
+    size = os.fstat(descriptor).st_size
+    if size == 0:
+        return
+    with path.open("rb") as handle:
+        handle.seek(size - 1)
+        if handle.read(1) == b"\n":
+            return
+        start = max(0, size - (16 << 20))
+        handle.seek(start)
+        tail = handle.read()
+    os.ftruncate(descriptor, start + tail.rfind(b"\n") + 1)
+
+
+def _read_bounded(path: Path, limit_bytes: int) -> bytes:
+    try:
+        with path.open("rb") as handle:
+            data = handle.read(limit_bytes + 1)
+    except OSError as exc:
+        raise InputError(exc.strerror or str(exc), where=str(path), expected="a readable file") from exc
+    if len(data) > limit_bytes:
+        raise InputError(f"more than {limit_bytes} bytes", where=str(path), expected="a smaller file")
+    return data
+
+
+def _explained(exc: ValidationError, where: str, model: type[BaseModel]) -> InputError:
+    first = exc.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"]) or "the document"
+    seen = "" if first["type"] in {"missing", "json_invalid"} else f", found {first['input']!r:.80}"
+    return InputError(
+        f"{field}: {first['msg']}{seen}", where=where, expected=f"a {model.__name__} record (see DESIGN)"
+    )

@@ -1,0 +1,146 @@
+"""Where everything lies in a bench directory, drawn once; nobody else joins these names.
+
+<bench>/
+  lock.json                       what was resolved: versions, suites, verifier and data digests
+  tasks/<task_id>/                folder tasks of this bench, optional
+  episodes/<episode_id>/
+    meta.json                     written last: an episode without it is unfinished
+    actions.jsonl
+    screens/000.webp …            equal frames stored once
+    final_state.tar.zst
+    final_facts.json
+    gt.json                       written by verify; an earlier one is kept as gt.<sha8>.json
+  labels.jsonl
+  evidence/index.jsonl            package_id -> episode_id; judges never see it
+  evidence/images/<pixels>.png    every image of every package, once
+  evidence/<condition>/<package_id>/evidence.json
+  verdicts/<judge>__<condition>.jsonl
+  report.json  report.html  log.txt
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def slug(name: str) -> str:
+    """A file-name form of a label; labels that would collide get a digest of the true name.
+
+    >>> slug("accept-all"), slug("E2+claim")
+    ('accept-all', 'E2-claim-c3a4')
+    """
+    safe = re.sub(r"[^A-Za-z0-9._=-]+", "-", name)[:80].strip(".-") or "x"
+    if safe == name:
+        return safe
+    return f"{safe}-{hashlib.sha256(name.encode()).hexdigest()[:4]}"
+
+
+@dataclass(frozen=True)
+class EpisodePaths:
+    """The files of one episode folder."""
+
+    root: Path
+
+    @property
+    def meta(self) -> Path:
+        return self.root / "meta.json"
+
+    @property
+    def actions(self) -> Path:
+        return self.root / "actions.jsonl"
+
+    @property
+    def screens(self) -> Path:
+        return self.root / "screens"
+
+    @property
+    def final_state(self) -> Path:
+        return self.root / "final_state.tar.zst"
+
+    @property
+    def facts(self) -> Path:
+        return self.root / "final_facts.json"
+
+    @property
+    def truth(self) -> Path:
+        return self.root / "gt.json"
+
+    def earlier_truth(self, verifier_sha256: str) -> Path:
+        """Where a gt.json goes that another verifier or state has superseded."""
+        return self.root / f"gt.{verifier_sha256[:8]}.json"
+
+
+@dataclass(frozen=True)
+class BenchPaths:
+    """The files of one bench directory."""
+
+    root: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "lock.json"
+
+    @property
+    def tasks(self) -> Path:
+        return self.root / "tasks"
+
+    @property
+    def episodes(self) -> Path:
+        return self.root / "episodes"
+
+    @property
+    def labels(self) -> Path:
+        return self.root / "labels.jsonl"
+
+    @property
+    def evidence(self) -> Path:
+        return self.root / "evidence"
+
+    @property
+    def evidence_index(self) -> Path:
+        return self.evidence / "index.jsonl"
+
+    @property
+    def images(self) -> Path:
+        return self.evidence / "images"
+
+    @property
+    def verdicts(self) -> Path:
+        return self.root / "verdicts"
+
+    @property
+    def raw(self) -> Path:
+        return self.root / "raw"
+
+    @property
+    def report_json(self) -> Path:
+        return self.root / "report.json"
+
+    @property
+    def report_html(self) -> Path:
+        return self.root / "report.html"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "log.txt"
+
+    def episode(self, episode_id: str) -> EpisodePaths:
+        return EpisodePaths(self.episodes / episode_id)
+
+    def image(self, pixels_sha256: str) -> Path:
+        return self.images / f"{pixels_sha256}.png"
+
+    def package(self, condition: str, package_id: str) -> Path:
+        return self.evidence / slug(condition) / package_id / "evidence.json"
+
+    def verdict_file(self, judge: str, condition: str) -> Path:
+        return self.verdicts / f"{slug(judge)}__{slug(condition)}.jsonl"
+
+    def verdict_files(self) -> Iterator[Path]:
+        """All verdict files, sorted by name."""
+        if self.verdicts.is_dir():
+            yield from sorted(self.verdicts.glob("*.jsonl"))

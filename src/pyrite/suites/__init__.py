@@ -1,0 +1,1 @@
+"""Built-in suites: tasks written as code."""

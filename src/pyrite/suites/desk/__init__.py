@@ -1,0 +1,1 @@
+"""The desk suite: real desktop applications, one file a family."""

@@ -1,0 +1,1 @@
+"""Deterministic outcomes: replay of known states, verification, failure categories."""
