@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,3 +52,23 @@ def run(
 
 def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class Watch(Protocol):
+    """Who is told how a stage gets on."""
+
+    total: int | None
+    """How many items there will be, once that is known."""
+
+    def tick(self, text: str = "", *, items: int = 1) -> None:
+        """`items` more are done (0: a word about the running one)."""
+        ...
+
+
+class Silent:
+    """Tells nobody."""
+
+    total: int | None = None
+
+    def tick(self, text: str = "", *, items: int = 1) -> None:
+        return

@@ -189,10 +189,8 @@ class Action(ForeignRecord):
     args: tuple[str, ...] | None = None
     url: str | None = None
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters that are set, without the bookkeeping of a line."""
-        dumped = self.model_dump(exclude_none=True)
-        return {k: v for k, v in dumped.items() if k not in {"action", "step", "screen", "thought", "at"}}
+
+_PARAMETERS = set(Action.model_fields) - {"action"}
 
 
 class ActionLine(Action):
@@ -204,6 +202,10 @@ class ActionLine(Action):
     thought: str | None = None
     at: str | None = None
     error: str | None = None
+
+    def visible_parameters(self) -> dict[str, Any]:
+        """What the agent asked for: the action's own parameters, without bookkeeping or unknown keys."""
+        return self.model_dump(mode="json", include=_PARAMETERS, exclude_none=True)
 
 
 class Meta(ForeignRecord):
@@ -225,8 +227,6 @@ class Meta(ForeignRecord):
     parent: str | None = None
     perturbation: str | None = None
     screen: Screen | None = None
-    first_screen: str | None = None
-    """Path of the screen before the first action, relative to the episode folder."""
     enforced: dict[str, Any] | None = None
 
 
@@ -320,6 +320,16 @@ class Evidence(Record):
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
 
 
+class EvidenceEntry(Record):
+    """One line of evidence/index.jsonl: the host's own note of which package is whose."""
+
+    package_id: str
+    episode_id: OpaqueId
+    condition: str
+    evidence_sha256: str
+    """Digest of the package file, which names its images by their pixels."""
+
+
 # --- verdicts ----------------------------------------------------------------------------------
 
 
@@ -372,3 +382,7 @@ class Estimate(Record):
     """Why `value` (or the interval) is None; None when both are there."""
     iid: Interval | None = None
     """The interval that would hold if the episodes were independent."""
+    by_task: Interval | None = None
+    """The interval clustered by task, where the one by family is wider and leads."""
+    by_family: Interval | None = None
+    """The interval clustered by family, where families are known and the one by task leads."""

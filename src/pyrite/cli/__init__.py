@@ -1,5 +1,167 @@
-"""The command line."""
+"""The command line: a verb parses, calls one library function, prints. Verbs are loaded when used."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pyrite.errors import PyriteError, RunError, UsageError
+
+VERBS: dict[str, dict[str, tuple[str, str]]] = {
+    "start": {
+        "demo": ("pyrite.cli.start:demo", "Measure the shipped episodes: truth, judges, report."),
+        "doctor": ("pyrite.cli.start:doctor", "What this machine can do, and what is missing."),
+    },
+    "truth": {
+        "record": ("pyrite.cli.truth:record", "Record episodes of a suite on the real desktop."),
+        "perturb": ("pyrite.cli.truth:perturb", "Replay recorded episodes with one injected defect."),
+        "verify": ("pyrite.cli.truth:verify", "Decide every episode from its end state: gt.json."),
+        "outcomes": ("pyrite.cli.truth:outcomes", "Print pass, fail, indeterminate, and the bounds."),
+    },
+    "judges": {
+        "pack": ("pyrite.cli.judges:pack", "Pack what judges may see, the same for all of them."),
+        "judge": ("pyrite.cli.judges:judge", "Ask judges about the packed evidence."),
+    },
+    "numbers": {
+        "measure": ("pyrite.cli.numbers:measure", "FPR, FDR, TPR, kappa ... of judges against truth."),
+        "report": ("pyrite.cli.numbers:report", "Write report.json and one self-contained report.html."),
+    },
+}
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 a check failed; 2 wrong usage or input; 3 computed but undecided; "
+    "4 could not run or finish (the same command resumes); 70 a bug; 130 interrupted."
+)
+
+
+class _Verbs(click.Group):
+    """The verbs by group; a verb's module is imported when the verb is named."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for group in VERBS.values() for name in group]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for group in VERBS.values():
+            if cmd_name in group:
+                module, _, attribute = group[cmd_name][0].partition(":")
+                command: click.Command = getattr(import_module(module), attribute)
+                return command
+        return None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, group in VERBS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for name, (_, text) in group.items()])
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.version_option(package_name="pyrite", message="%(prog)s %(version)s")
+def app() -> None:
+    """How far can you trust whatever says that your computer-use agent succeeded?
+
+    Start with `pyrite demo`. Every verb has --help with three examples.
+    """
 
 
 def main() -> None:
-    """Run."""
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; every error becomes a message and an exit code, never a traceback."""
+    try:
+        done = app.main(arguments, prog_name="pyrite", standalone_mode=False)
+        sys.stdout.flush()
+        return done if isinstance(done, int) else 0
+    except click.ClickException as exc:
+        return _tell(_usage(exc), arguments)
+    except (KeyboardInterrupt, click.Abort):
+        again = shlex.join(["pyrite", *arguments])
+        click.echo(f"\ninterrupted: what was finished is on disk and safe\ngo on: {again}", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except PyriteError as exc:
+        return _tell(exc, arguments)
+    except OSError as exc:
+        if exc.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}:
+            return _tell(_disk(exc, arguments), arguments)
+        return _bug(exc, arguments)
+    except Exception as exc:
+        return _bug(exc, arguments)
+
+
+def _usage(exc: click.ClickException) -> UsageError:
+    ctx: click.Context | None = getattr(exc, "ctx", None)
+    verb = ctx.command_path if ctx else "pyrite"
+    return UsageError(exc.format_message(), next=f"{verb} --help")
+
+
+def _disk(exc: OSError, arguments: list[str]) -> RunError:
+    return RunError(
+        exc.strerror or str(exc),
+        where=str(exc.filename or ""),
+        expected="a folder that can be written to, with room",
+        next=shlex.join(["pyrite", *arguments]),
+    )
+
+
+def _tell(exc: PyriteError, arguments: list[str]) -> int:
+    if "--debug" in arguments:
+        traceback.print_exc()
+    if "--json" in arguments:
+        click.echo(exc.as_json())
+    else:
+        click.echo(f"error: {exc}", err=True)
+    return exc.exit_code
+
+
+def _bug(exc: Exception, arguments: list[str]) -> int:
+    log = _log_file(arguments)
+    with log.open("a", encoding="utf-8", errors="backslashreplace") as handle:
+        handle.write(f"{shlex.join(arguments)}\n{traceback.format_exc()}\n")
+    problem = PyriteError(
+        f"a bug in pyrite: {type(exc).__name__}: {exc}", next=f"report it with the traceback in {log}"
+    )
+    problem.code = "bug"
+    return _tell(problem, arguments)
+
+
+def _log_file(arguments: list[str]) -> Path:
+    """log.txt of the bench that was named, else of the user's cache."""
+    for argument in arguments:
+        if not argument.startswith("-") and (Path(argument) / "episodes").is_dir():
+            return Path(argument) / "log.txt"
+    cache = Path(os.environ.get("PYRITE_CACHE") or Path.home() / ".cache" / "pyrite")
+    cache.mkdir(parents=True, exist_ok=True)
+    return cache / "log.txt"
+
+
+def common(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of every verb: --json --quiet --debug --no-color."""
+    for option in reversed(
+        (
+            click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, errors too."),
+            click.option("--quiet", "-q", is_flag=True, help="No progress on stderr."),
+            click.option("--debug", is_flag=True, help="Show tracebacks."),
+            click.option("--no-color", is_flag=True, help="No colours."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def examples(*lines: str) -> str:
+    """The epilog of a verb: its examples, then the exit codes."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines) + f"\n\n{EXIT_CODES}"

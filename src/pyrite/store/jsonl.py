@@ -1,13 +1,14 @@
 """Append-only JSON lines and whole JSON files that survive a kill at any moment.
 
 A file is written beside its place and renamed into it; a line is appended, flushed and synced a
-batch; a torn last line (no newline) is cut off before the next append and skipped by readers.
+batch; a torn last line is cut off before the next append and skipped by readers.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ Model = TypeVar("Model", bound=BaseModel)
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
         with partial.open("wb") as handle:
             handle.write(data)
@@ -62,14 +63,17 @@ def read_json(path: Path, *, limit_bytes: int = 16 << 20) -> Any:
         raise InputError(f"not JSON: {exc}", where=str(path), expected="one JSON document") from exc
 
 
-def append_lines(path: Path, records: Iterable[BaseModel]) -> int:
-    """Append records as lines, repair a torn last line first, sync once. Returns how many."""
-    lines = [r.model_dump_json(by_alias=True, exclude_unset=False).encode() + b"\n" for r in records]
+def append_lines(path: Path, records: Iterable[BaseModel], *, sparse: bool = False) -> int:
+    """Append records as lines, repair a torn last line first, sync once. Returns how many.
+
+    `sparse` leaves out the fields that are None.
+    """
+    lines = [r.model_dump_json(by_alias=True, exclude_none=sparse).encode() + b"\n" for r in records]
     if not lines:
         return 0
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as handle:
-        _cut_torn_line(path, handle.fileno())
+        _mend_last_line(path, handle.fileno())
         handle.write(b"".join(lines))
         handle.flush()
         os.fsync(handle.fileno())
@@ -98,7 +102,7 @@ def read_lines(path: Path, model: type[Model], *, line_limit_bytes: int = 16 << 
                 raise _explained(exc, f"{path}:{number}", model) from exc
 
 
-def _cut_torn_line(path: Path, descriptor: int) -> None:
+def _mend_last_line(path: Path, descriptor: int) -> None:
     size = os.fstat(descriptor).st_size
     if size == 0:
         return
@@ -109,7 +113,13 @@ def _cut_torn_line(path: Path, descriptor: int) -> None:
         start = max(0, size - (16 << 20))
         handle.seek(start)
         tail = handle.read()
-    os.ftruncate(descriptor, start + tail.rfind(b"\n") + 1)
+    last = tail.rfind(b"\n") + 1
+    try:
+        json.loads(tail[last:])
+    except ValueError:
+        os.ftruncate(descriptor, start + last)
+    else:
+        os.write(descriptor, b"\n")
 
 
 def _read_bounded(path: Path, limit_bytes: int) -> bytes:

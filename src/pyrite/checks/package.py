@@ -1,0 +1,133 @@
+"""Open a zipped office document as hostile data: every size is bounded before anything is read.
+
+A file that cannot be opened is `Unreadable`. An agent can cause each of its reasons (it overwrote the
+file, or made a zip bomb of it), so a verifier turns it into a fail, never into "unknown".
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import iterparse
+
+
+class Unreadable(Exception):
+    """A document that is not what its name says; `reason` is one stable word, `detail` a sentence."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+class Bounds(NamedTuple):
+    """What one document may cost."""
+
+    file_bytes: int = 32 << 20
+    entries: int = 2000
+    member_bytes: int = 64 << 20
+    ratio: int = 500
+    """Unpacked to packed, for members above 1 MB."""
+    elements: int = 2_000_000
+    depth: int = 200
+
+
+DEFAULT_BOUNDS = Bounds()
+
+
+def read_file(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file; a link, folder or device is never opened for reading.
+
+    Raises `Unreadable` with reason missing, not_a_file, or too_large.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise Unreadable("missing", "there is no such file") from None
+    except OSError as exc:
+        raise Unreadable("not_a_file", exc.strerror or "cannot be opened") from None
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise Unreadable("not_a_file", "it is not a regular file")
+        if found.st_size > limit:
+            raise Unreadable("too_large", f"{found.st_size} bytes, at most {limit} are read")
+        return file.read(limit + 1)
+
+
+class Package:
+    """The members of a zip file, read on demand."""
+
+    def __init__(self, data: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+        self.bounds = bounds
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except (zipfile.BadZipFile, ValueError, OverflowError, EOFError, NotImplementedError, OSError):
+            raise Unreadable("not_a_zip", "it is not a zip file, so not an office document") from None
+        members = self._zip.infolist()
+        if len(members) > bounds.entries:
+            raise Unreadable("too_large", f"{len(members)} members, at most {bounds.entries} are read")
+        self._members = {member.filename: member for member in members}
+        if len(self._members) != len(members):
+            raise Unreadable("ambiguous", "two members of the zip file have the same name")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def read(self, name: str) -> bytes:
+        """One member, unpacked; raises `Unreadable` if it is absent, damaged or too large."""
+        member = self._members.get(name)
+        if member is None:
+            raise Unreadable("incomplete", f"it has no {name}")
+        if member.flag_bits & 1:
+            raise Unreadable("encrypted", f"{name} is encrypted")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise Unreadable("damaged", f"{name} is packed by an unknown method")
+        self._check_size(name, member.file_size, member.compress_size)
+        try:
+            with self._zip.open(member) as stream:
+                data = stream.read(self.bounds.member_bytes + 1)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as exc:
+            raise Unreadable("damaged", f"{name}: {exc}") from None
+        self._check_size(name, len(data), member.compress_size)
+        return data
+
+    def elements(self, name: str) -> Iterator[tuple[str, Element]]:
+        """("start" | "end", element) of one XML member; document types and entities are refused."""
+        count = depth = 0
+        try:
+            for event, element in iterparse(
+                io.BytesIO(self.read(name)), events=("start", "end"), forbid_dtd=True
+            ):
+                if event == "start":
+                    count += 1
+                    depth += 1
+                    if count > self.bounds.elements or depth > self.bounds.depth:
+                        raise Unreadable("too_large", f"{name} has too many or too deep elements")
+                else:
+                    depth -= 1
+                yield event, element
+        except DefusedXmlException:
+            raise Unreadable("forbidden_xml", f"{name} declares a document type or entities") from None
+        except (ParseError, ValueError, LookupError) as exc:
+            raise Unreadable("damaged", f"{name} is not XML: {exc}") from None
+
+    def _check_size(self, name: str, size: int, packed: int) -> None:
+        if size > self.bounds.member_bytes:
+            raise Unreadable("too_large", f"{name} unpacks to more than {self.bounds.member_bytes} bytes")
+        if size > 1 << 20 and size > self.bounds.ratio * max(packed, 1):
+            raise Unreadable("too_large", f"{name} unpacks to more than {self.bounds.ratio} times its size")
+
+
+def local_name(element: Element) -> str:
+    """The tag without its namespace."""
+    return element.tag.rpartition("}")[2]

@@ -1,0 +1,128 @@
+"""Judges: pack, judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pyrite.cli import common, examples
+
+_BENCH = click.argument("bench", type=click.Path(path_type=Path))
+_TASKS = click.option(
+    "--tasks",
+    "tasks",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A folder of folder tasks; may be given more than once.",
+)
+_CONDITION = click.option(
+    "--condition",
+    "conditions",
+    default="E1-final,E2-last4,E2+claim,E3-full",
+    show_default=True,
+    help="What is shown, by name.",
+)
+
+
+@click.command(
+    epilog=examples(
+        "pyrite pack pyrite-demo",
+        "pyrite pack runs/first --condition E1-final,E3-full",
+        "pyrite pack my-bench --tasks my-tasks --json",
+    )
+)
+@_BENCH
+@_CONDITION
+@_TASKS
+@common
+def pack(
+    bench: Path,
+    conditions: str,
+    tasks: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Pack what a judge may see of each episode of BENCH, and scan the packages for leaks.
+
+    E1-final: task text and last screen. E2-last4: the last four screens and their actions. E3-full:
+    all of them. +claim: the agent's final message too.
+    """
+    from pyrite import flow
+    from pyrite.cli import blocks, screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    with progress.stage("pack") as stage:
+        packing = flow.pack(bench, conditions=conditions, tasks=tasks, watch=stage)
+        stage.summary = blocks.packed(packing)
+    if as_json:
+        screen.result_json(packing)
+    else:
+        screen.result(blocks.packing_text(packing, bench))
+    return 1 if packing.leaks else 0
+
+
+@click.command(
+    epilog=examples(
+        "pyrite judge pyrite-demo --judge screen-rules --condition E1-final",
+        "pyrite judge runs/first --judge accept-all,reject-all,claim,steps,screen-rules",
+        "pyrite judge runs/first --judge mypackage.judge:Mine --runs 3",
+    )
+)
+@_BENCH
+@click.option("--judge", "labels", required=True, help="Judges by label: name[@key=value,...], module:attr.")
+@_CONDITION
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Repeats (deterministic: one).",
+)
+@click.option("--no-cache", is_flag=True, help="Recompute what is cached (readings of screens).")
+@click.option("--dry-run", is_flag=True, help="Say how many verdicts would be asked for.")
+@click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
+@_TASKS
+@common
+def judge(
+    bench: Path,
+    labels: str,
+    conditions: str,
+    runs: int,
+    no_cache: bool,
+    dry_run: bool,
+    force: bool,
+    tasks: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Ask judges about the packed evidence of BENCH; one line a verdict, resumable.
+
+    Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry).
+    """
+    from pyrite import flow
+    from pyrite.cli import blocks, screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    with progress.stage("judge") as stage:
+        judging = flow.judge(
+            bench,
+            labels=labels,
+            conditions=conditions,
+            runs=runs,
+            cache=not no_cache,
+            dry_run=dry_run,
+            force=force,
+            tasks=tasks,
+            watch=stage,
+        )
+        stage.summary = blocks.judged(judging, dry=dry_run)
+    if as_json:
+        screen.result_json(judging)
+    else:
+        screen.result(blocks.judging_text(judging, bench, dry=dry_run))
+    return 4 if judging.missing and not judging.obtained and not dry_run else 0

@@ -1,0 +1,117 @@
+"""Numbers: measure, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pyrite.cli import common, examples
+
+
+def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
+
+
+@click.command(
+    epilog=examples(
+        "pyrite measure pyrite-demo",
+        "pyrite measure --table v.csv --truth human --verdicts gpt,o4 --cluster task_id",
+        "pyrite measure --table v.parquet --truth 'reward>=0.5' --verdicts o4 --cluster task --json",
+    )
+)
+@click.argument("bench", type=click.Path(path_type=Path), required=False)
+@click.option("--table", "table", type=click.Path(path_type=Path), help="CSV, JSONL, JSON array or Parquet.")
+@click.option("--truth", help="Truth column, or COL>=T to binarise a score.")
+@click.option("--verdicts", callback=_columns, help="Verdict columns, one a judge; COL>=T binarises.")
+@click.option("--scores", callback=_columns, help="Score columns, kept raw.")
+@click.option("--cluster", help="Column of what episodes share: the task.")
+@click.option("--cluster-strip", help="Regular expression that is removed from the cluster's value.")
+@click.option("--group", callback=_columns, help="Columns to break the figures down by.")
+@click.option("--map", "mapping", multiple=True, metavar="VALUE=OUTCOME", help="What an unknown value means.")
+@click.option("--where", help="Keep the rows where this column is not empty.")
+@click.option("--key", callback=_columns, help="Columns that name an episode; a repeated key is an error.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@common
+def measure(
+    bench: Path | None,
+    table: Path | None,
+    truth: str | None,
+    verdicts: tuple[str, ...],
+    scores: tuple[str, ...],
+    cluster: str | None,
+    cluster_strip: str | None,
+    group: tuple[str, ...],
+    mapping: tuple[str, ...],
+    where: str | None,
+    key: tuple[str, ...],
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Measure judges against truth: FPR, FDR, TPR, precision, inflation, kappa, clustered by task.
+
+    Of BENCH, or of a --table in which a row is an episode. Values: 0/1, true/false, pass/fail,
+    success/failure, uncertain, parse_error, indeterminate; empty is missing.
+    """
+    from pyrite import flow
+    from pyrite.cli import blocks, screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    if (bench is None) == (table is None):
+        raise click.UsageError("give either a BENCH or --table FILE")
+    with progress.stage("measure") as stage:
+        if bench is not None:
+            result = flow.measure(bench, seed=seed)
+        else:
+            assert table is not None
+            result = flow.measure_table(
+                table,
+                truth=truth,
+                verdicts=verdicts,
+                scores=scores,
+                cluster=cluster,
+                cluster_strip=cluster_strip,
+                group=group,
+                mapping=mapping,
+                where=where,
+                key=key,
+                seed=seed,
+            )
+        stage.summary = blocks.measured(result)
+    if as_json:
+        screen.result_json(result)
+    else:
+        blocks.print_measure(result, no_color=no_color)
+    return 3 if flow.undecided(result) else 0
+
+
+@click.command(
+    epilog=examples(
+        "pyrite report pyrite-demo",
+        "pyrite report runs/first --force",
+        "pyrite report runs/first --json",
+    )
+)
+@click.argument("bench", type=click.Path(path_type=Path))
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--force", is_flag=True, help="Overwrite a report that was made with other options.")
+@common
+def report(
+    bench: Path, seed: int, force: bool, as_json: bool, quiet: bool, debug: bool, no_color: bool
+) -> int:
+    """Write report.json and report.html of BENCH: one page, opens from disk, no network."""
+    from pyrite import flow
+    from pyrite.cli import screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    with progress.stage("report") as stage:
+        written = flow.report(bench, seed=seed, force=force)
+        stage.summary = str(written.html)
+    if as_json:
+        screen.result_json(written)
+    else:
+        screen.result(f"numbers  {written.json}\nreport   {written.html}   opens from disk")
+    return 3 if written.undecided else 0

@@ -1,0 +1,197 @@
+"""Truth: record, perturb, verify, outcomes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pyrite.cli import common, examples
+
+if TYPE_CHECKING:
+    from pyrite.episodes.jobs import Recording
+
+_BENCH = click.argument("bench", type=click.Path(path_type=Path))
+_TASKS = click.option(
+    "--tasks",
+    "tasks",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A folder of folder tasks; may be given more than once.",
+)
+
+
+@click.command(
+    epilog=examples(
+        "pyrite record desk -o runs/first",
+        "pyrite record desk --agent scripted --only '*q3*' -o runs/one",
+        "pyrite record desk --agent scripted,idle -j 2 -o runs/first   # resumes",
+    )
+)
+@click.argument("suite")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The bench to make or to go on with.")
+@click.option("--agent", "agents", default="scripted,hasty,idle,quitter", show_default=True, help="Who acts.")
+@click.option("--only", default="*", show_default=True, help="Tasks whose id matches this pattern.")
+@click.option("-n", "--limit", type=click.IntRange(1), help="At most this many episodes.")
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Episodes per task.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Episodes at once.")
+@click.option("--dry-run", is_flag=True, help="Say what would be recorded.")
+@common
+def record(
+    suite: str,
+    out: Path | None,
+    agents: str,
+    only: str,
+    limit: int | None,
+    repeats: int,
+    seed: int,
+    jobs: int,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Record episodes of SUITE (a built-in suite or a folder of tasks) on the real desktop."""
+    from pyrite import flow
+    from pyrite.cli import blocks, screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    with progress.stage("record") as stage:
+        recording = flow.record(
+            suite,
+            out,
+            agents=agents,
+            only=only,
+            limit=limit,
+            repeats=repeats,
+            seed=seed,
+            workers=jobs,
+            dry_run=dry_run,
+            watch=stage,
+        )
+        stage.summary = blocks.recorded(recording)
+    return _print(recording, "pyrite perturb", as_json=as_json, dry_run=dry_run)
+
+
+@click.command(
+    epilog=examples(
+        "pyrite perturb runs/first",
+        "pyrite perturb runs/first --kind drop-save,save-copy",
+        "pyrite perturb runs/first --dry-run",
+    )
+)
+@_BENCH
+@click.option("--kind", "kinds", default="all", show_default=True, help="Defects, by name.")
+@click.option("-n", "--limit", type=click.IntRange(1), help="At most this many episodes.")
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Episodes at once.")
+@click.option("--dry-run", is_flag=True, help="Say what would be recorded.")
+@_TASKS
+@common
+def perturb(
+    bench: Path,
+    kinds: str,
+    limit: int | None,
+    jobs: int,
+    dry_run: bool,
+    tasks: tuple[Path, ...],
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Replay the scripted episodes of BENCH on the desktop, each with one injected defect.
+
+    Defects: drop-save, shift-row, shift-column, save-copy, cancel-dialog.
+    """
+    from pyrite import flow
+    from pyrite.cli import blocks, screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    with progress.stage("perturb") as stage:
+        recording = flow.perturb(
+            bench, kinds=kinds, limit=limit, workers=jobs, dry_run=dry_run, tasks=tasks, watch=stage
+        )
+        stage.summary = blocks.recorded(recording)
+    return _print(recording, "pyrite verify", as_json=as_json, dry_run=dry_run)
+
+
+@click.command(
+    epilog=examples(
+        "pyrite verify runs/first",
+        "pyrite verify pyrite-demo -j 2",
+        "pyrite verify my-bench --tasks my-tasks",
+    )
+)
+@_BENCH
+@_TASKS
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks and episodes at once. [default: cores]")
+@click.option("--force", is_flag=True, help="Verify again what has an outcome already.")
+@common
+def verify(
+    bench: Path,
+    tasks: tuple[Path, ...],
+    jobs: int | None,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Replay each task's known states, then decide every episode of BENCH from its end state.
+
+    Writes gt.json beside each episode: pass, fail or indeterminate, with cause, blame and category.
+    """
+    from pyrite import flow
+    from pyrite.cli import screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    with progress.stage("verify") as stage:
+        report = flow.verify(bench, tasks=tasks, workers=jobs, force=force, watch=stage)
+        stage.summary = report.summary()
+    if as_json:
+        screen.result_json(report.as_json())
+    else:
+        screen.result(report.text())
+        screen.result(f"truth    {bench}/episodes/*/gt.json\nnext     pyrite outcomes {bench}")
+    return 0
+
+
+@click.command(
+    epilog=examples(
+        "pyrite outcomes pyrite-demo",
+        "pyrite outcomes runs/first --json",
+        "pyrite outcomes runs/first --no-color",
+    )
+)
+@_BENCH
+@common
+def outcomes(bench: Path, as_json: bool, quiet: bool, debug: bool, no_color: bool) -> int:
+    """Print what truth says of BENCH: attempted, indeterminate, scored, pass, fail, rate and bounds.
+
+    A block a stratum (natural, weakened, perturbed, scripted): they are never pooled.
+    """
+    from pyrite import flow
+    from pyrite.cli import blocks, screen
+
+    block = flow.outcomes(bench)
+    if as_json:
+        screen.result_json(block)
+    else:
+        screen.result(blocks.outcomes_text(block))
+        screen.result(f"truth    {bench}/episodes/*/gt.json")
+    return 3 if blocks.nothing_scored(block) else 0
+
+
+def _print(recording: Recording, next_verb: str, *, as_json: bool, dry_run: bool) -> int:
+    from pyrite.cli import blocks, screen
+
+    if as_json:
+        screen.result_json(recording)
+    else:
+        screen.result(blocks.recording_text(recording, dry=dry_run))
+        if not dry_run:
+            screen.result(f"episodes {recording.bench}/episodes/\nnext     {next_verb} {recording.bench}")
+    return 4 if recording.lost else 0

@@ -1,0 +1,205 @@
+"""Recording as jobs that a worker process can carry out: plain data in, a finished episode out."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyrite import pool
+from pyrite.episodes.agents import AGENTS, Agent, Part, Replayer
+from pyrite.episodes.perturb import KINDS
+from pyrite.episodes.record import Order, episode_id, record_episode
+from pyrite.errors import UsageError
+from pyrite.records import Action, Meta
+from pyrite.sandbox.local import LocalBackend
+from pyrite.store.bench import Bench
+from pyrite.store.paths import BenchPaths
+from pyrite.suites.lookup import Lookup, Origin
+
+
+@dataclass(frozen=True)
+class Job:
+    """One episode to record; picklable."""
+
+    origin: Origin
+    """Where the task comes from."""
+    task_id: str
+    agent: str
+    order: Order
+    folder: Path
+    actions: tuple[Action, ...] | None = None
+    """A perturbed action list to replay instead of the agent's own choice."""
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A defect that does not apply to an episode, with the reason."""
+
+    episode_id: str
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One episode of a recording: its id, and how it ended (None where it was only planned)."""
+
+    episode_id: str
+    task_id: str
+    agent: str
+    perturbation: str | None
+    ended_by: str | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What was recorded, what was there already, and what does not apply."""
+
+    bench: Path
+    new: tuple[Recorded, ...]
+    kept: int
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def lost(self) -> int:
+        """Episodes whose sandbox was lost on the way."""
+        return sum(one.ended_by == "environment_lost" for one in self.new)
+
+    def endings(self) -> dict[str, int]:
+        """ended_by -> how many."""
+        return dict(Counter(one.ended_by or "planned" for one in self.new))
+
+
+def plan(
+    root: Path, tasks: Iterable[tuple[Origin, str]], agents: Sequence[str], *, seed: int, repeats: int
+) -> list[Job]:
+    """Jobs for every (task, agent, repeat); the ids are the same when the same is asked again."""
+    jobs = []
+    for origin, task_id in tasks:
+        for agent in agents:
+            for repeat in range(1, repeats + 1):
+                name = episode_id(seed, task_id, agent, repeat)
+                folder = BenchPaths(root).episode(name).root
+                jobs.append(Job(origin, task_id, agent, Order(name, "scripted", seed), folder))
+    return jobs
+
+
+def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job], list[Skipped]]:
+    """Jobs for every scripted episode that ended by itself, and every defect that applies to it.
+
+    Raises `UsageError` for an unknown defect, or where no episode can be perturbed.
+    """
+    wanted = _known(kinds)
+    origins = {task_id: origin for origin, task_id in lookup}
+    jobs: list[Job] = []
+    skipped: list[Skipped] = []
+    parents = [
+        m for m in bench.metas() if m.parent is None and m.agent.name == "scripted" and m.ended_by == "done"
+    ]
+    if not parents:
+        raise UsageError(
+            "no scripted episode that ended by itself",
+            where=str(bench.root),
+            expected="episodes of the agent scripted to perturb",
+            next=f"pyrite record desk --agent scripted -o {bench.root}",
+        )
+    for meta in parents:
+        if meta.task_id not in origins:
+            skipped.append(Skipped(meta.episode_id, "all", f"task {meta.task_id} is not known here"))
+            continue
+        for kind in wanted:
+            job = _perturbed(bench, meta, origins[meta.task_id], kind)
+            if job is None:
+                skipped.append(Skipped(meta.episode_id, kind, "there is nothing here that it could change"))
+            else:
+                jobs.append(job)
+    return jobs, skipped
+
+
+def dry(root: Path, jobs: Sequence[Job], skipped: Sequence[Skipped] = ()) -> Recording:
+    """What would be recorded."""
+    todo = [job for job in jobs if not _finished(job)]
+    planned = tuple(
+        Recorded(j.order.episode_id, j.task_id, j.agent, j.order.perturbation, None, None) for j in todo
+    )
+    return Recording(root, planned, len(jobs) - len(todo), tuple(skipped))
+
+
+def carry_out(
+    bench: Bench,
+    jobs: Sequence[Job],
+    skipped: Sequence[Skipped] = (),
+    *,
+    workers: int = 1,
+    watch: pool.Watch | None = None,
+) -> Recording:
+    """Record what is not there yet; every finished episode stays, whatever happens next."""
+    todo = [job for job in jobs if not _finished(job)]
+    watch = watch or pool.Silent()
+    watch.total = len(todo)
+    new: list[Recorded] = []
+    for job in todo:
+        _keep_folder_task(bench, job)
+    for job, (meta, seconds) in pool.run(record_job, todo, jobs=workers):
+        new.append(
+            Recorded(meta.episode_id, job.task_id, job.agent, job.order.perturbation, meta.ended_by, seconds)
+        )
+        watch.tick(f"{job.task_id} {job.order.perturbation or job.agent}: {meta.ended_by}, {seconds:.1f} s")
+    return Recording(bench.root, tuple(new), len(jobs) - len(todo), tuple(skipped))
+
+
+def record_job(job: Job) -> tuple[Meta, float]:
+    """Carry out one job in this process; also its wall time in seconds."""
+    began = time.monotonic()
+    meta = record_episode(LocalBackend(), job.origin.task(job.task_id), _agent(job), job.order, job.folder)
+    return meta, time.monotonic() - began
+
+
+def _agent(job: Job) -> Agent:
+    if job.actions is not None:
+        return Replayer(job.agent, job.actions, job.message)
+    script, claim = job.origin.script(job.task_id)
+    agent: Agent = AGENTS.load(job.agent)(Part(script, claim))
+    return agent
+
+
+def _perturbed(bench: Bench, meta: Meta, origin: Origin, kind: str) -> Job | None:
+    recorded = [
+        Action(action=line.action, **line.visible_parameters())
+        for line in bench.actions(meta.episode_id)
+        if line.action not in {"done", "fail"}
+    ]
+    actions = KINDS[kind](recorded, origin.task(meta.task_id).spec.instruction)
+    if actions is None:
+        return None
+    name = episode_id(meta.episode_id, kind)
+    order = Order(name, "perturbed", meta.agent.seed or 0, parent=meta.episode_id, perturbation=kind)
+    folder = bench.paths.episode(name).root
+    return Job(origin, meta.task_id, meta.agent.name, order, folder, tuple(actions), meta.final_message)
+
+
+def _known(kinds: str) -> list[str]:
+    names = list(KINDS) if kinds == "all" else [k.strip() for k in kinds.split(",") if k.strip()]
+    unknown = [name for name in names if name not in KINDS]
+    if unknown or not names:
+        raise UsageError(f"unknown defect {(unknown or [kinds])[0]!r}", expected=", ".join(KINDS))
+    return names
+
+
+def _finished(job: Job) -> bool:
+    return (job.folder / "meta.json").is_file()
+
+
+def _keep_folder_task(bench: Bench, job: Job) -> None:
+    """A bench keeps the folder tasks it was recorded from, so that it can be verified anywhere."""
+    if job.origin.folder is None:
+        return
+    goal = bench.paths.tasks / job.task_id
+    if not goal.exists():
+        shutil.copytree(job.origin.folder / job.task_id, goal, symlinks=True)

@@ -1,0 +1,188 @@
+"""Record one episode: build the home, start the desktop, let the agent act, take the end state.
+
+meta.json is written last, so a folder without it is unfinished and recorded anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
+
+from pyrite.episodes.agents import Agent, Observation
+from pyrite.errors import RunError, SandboxError
+from pyrite.records import SCHEMA_VERSION, Action, ActionLine, EndedBy, Meta, Screen, Source
+from pyrite.records import Agent as AgentRecord
+from pyrite.sandbox import confine
+from pyrite.sandbox.backend import Backend, Session, SessionSpec
+from pyrite.store.bench import now
+from pyrite.store.images import pixels_sha256, save_webp
+from pyrite.store.jsonl import append_lines, write_record
+from pyrite.store.paths import EpisodePaths
+from pyrite.tasks.task import INITIAL, Task
+
+STEP_LIMIT = 100
+TIME_LIMIT_S = 600.0
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to record, apart from the objects that do it."""
+
+    episode_id: str
+    source: Source
+    seed: int
+    parent: str | None = None
+    perturbation: str | None = None
+    step_limit: int = STEP_LIMIT
+    time_limit_s: float = TIME_LIMIT_S
+
+
+def episode_id(*parts: object) -> str:
+    """An opaque id that the same order gets again, so that recording resumes.
+
+    >>> episode_id(0, "a-task", "scripted", 1)
+    'ep_e895bb1465dc'
+    """
+    return "ep_" + hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:12]
+
+
+def record_episode(
+    backend: Backend,
+    task: Task,
+    agent: Agent,
+    order: Order,
+    folder: Path,
+    *,
+    tick: Callable[[str], None] = lambda text: None,
+) -> Meta:
+    """Record into `folder` and return the finished meta.
+
+    Raises `SandboxError` where the episode cannot start; a sandbox that is lost on the way gives an
+    episode that ended by `environment_lost` and has no end state.
+    """
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    paths = EpisodePaths(folder)
+    with tempfile.TemporaryDirectory(prefix="pyrite-") as scratch:
+        home = build_initial(task, Path(scratch))
+        spec = SessionSpec(open=task.spec.initial.open)
+        with backend.start(home, spec) as session:
+            film = _Film(paths, session, agent, order, tick)
+            ended_by = film.roll(task.spec.instruction)
+            meta = _meta(task, agent, order, session, film, ended_by)
+    write_record(paths.meta, meta)
+    return meta
+
+
+def build_initial(task: Task, scratch: Path) -> Path:
+    """Build a task's initial home below `scratch`. Raises `RunError` where its set-up fails."""
+    out = scratch / "states"
+    out.mkdir()
+    built = confine.run(task.builder(out, [INITIAL]), writes=[out], limits=task.spec.limits)
+    if built.returncode != 0:
+        said = built.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+        raise RunError(
+            f"the initial home of task {task.spec.task_id} cannot be built: {said[-1]}",
+            next=f"pyrite verify BENCH --debug shows what {task.spec.task_id} needs",
+        )
+    return out / INITIAL
+
+
+class _Film:
+    """The growing episode folder of one session."""
+
+    def __init__(
+        self, paths: EpisodePaths, session: Session, agent: Agent, order: Order, tick: Callable[[str], None]
+    ) -> None:
+        self._paths = paths
+        self._session = session
+        self._agent = agent
+        self._order = order
+        self._tick = tick
+        self._stored: dict[str, str] = {}
+        self.steps = 0
+        self.size: tuple[int, int] = (0, 0)
+
+    def roll(self, instruction: str) -> EndedBy:
+        """Act until the agent ends, a limit is reached, or the sandbox is lost."""
+        try:
+            screen = self._session.screenshot().screen
+            self._keep(screen, 0)
+            self.size = screen.size
+            ended_by = self._act(instruction, screen)
+            facts = self._session.finish(self._paths.final_state).facts
+            write_record(self._paths.facts, facts)
+        except SandboxError as exc:
+            self._paths.final_state.unlink(missing_ok=True)
+            self._paths.facts.unlink(missing_ok=True)
+            self._tick(f"sandbox lost: {exc.what}")
+            return "environment_lost"
+        return ended_by
+
+    def _act(self, instruction: str, screen: Image.Image) -> EndedBy:
+        deadline = time.monotonic() + self._order.time_limit_s
+        error: str | None = None
+        while True:
+            action = self._agent.act(instruction, Observation(screen, self.steps, error))
+            ends = action.action in {"done", "fail"}
+            if ends:
+                screen = self._session.screenshot().screen
+            else:
+                observed = self._session.act(action, settle=self._agent.waits)
+                screen, error = observed.screen, observed.error
+            self.steps += 1
+            self._write(action, screen, error)
+            self._tick(f"step {self.steps} {action.action}")
+            if ends:
+                return "done" if action.action == "done" else "fail"
+            if self.steps >= self._order.step_limit:
+                return "step_limit"
+            if time.monotonic() >= deadline:
+                return "time_limit"
+
+    def _write(self, action: Action, screen: Image.Image, error: str | None) -> None:
+        line = ActionLine(
+            **action.model_dump(exclude_none=True),
+            step=self.steps,
+            screen=self._keep(screen, self.steps),
+            at=now(),
+            error=error,
+        )
+        append_lines(self._paths.actions, [line], sparse=True)
+
+    def _keep(self, screen: Image.Image, step: int) -> str:
+        """Store a frame unless an equal one is there already; returns its path in the episode."""
+        key = pixels_sha256(screen)
+        if key not in self._stored:
+            self._stored[key] = f"screens/{step:03d}.webp"
+            save_webp(screen, self._paths.root / self._stored[key])
+        return self._stored[key]
+
+
+def _meta(task: Task, agent: Agent, order: Order, session: Session, film: _Film, ended_by: EndedBy) -> Meta:
+    return Meta(
+        schema_version=SCHEMA_VERSION,
+        episode_id=order.episode_id,
+        task_id=task.spec.task_id,
+        source=order.source,
+        agent=AgentRecord(name=agent.name, version=agent.version, seed=order.seed),
+        n_steps=film.steps,
+        created_at=now(),
+        final_message=agent.final_message() if ended_by in {"done", "fail"} else None,
+        sandbox_image=session.image,
+        ended_by=ended_by,
+        family=task.spec.family or None,
+        benchmark=task.spec.benchmark,
+        parent=order.parent,
+        perturbation=order.perturbation,
+        screen=Screen(width=film.size[0], height=film.size[1]),
+        enforced=session.enforced,
+    )

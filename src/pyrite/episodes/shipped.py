@@ -1,0 +1,94 @@
+"""The demo set as it ships in the package: every image once, end states trimmed, no gt.json.
+
+demo/lock.json                   suite, image and seed of the recording
+demo/screens.json                episode -> {screen: image key}
+demo/images/<key>.webp           each image once for the whole set
+demo/episodes/<episode_id>/      meta.json actions.jsonl final_state.tar.zst final_facts.json
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from pyrite.errors import UsageError
+from pyrite.store.bench import Bench
+from pyrite.store.images import open_image, pixels_sha256
+from pyrite.store.jsonl import read_json, write_bytes, write_json
+from pyrite.store.paths import EpisodePaths
+from pyrite.suites.lookup import Lookup
+from pyrite.tasks.archive import trim
+
+DEMO = Path(__file__).resolve().parents[1] / "demo"
+_KEPT = ("meta.json", "actions.jsonl", "final_facts.json")
+
+
+def ship(bench: Bench, target: Path) -> int:
+    """Write a bench as a shippable set to `target`; returns how many episodes it holds."""
+    lookup = Lookup(bench)
+    screens: dict[str, dict[str, str]] = {}
+    for episode_id in bench.require_episodes():
+        source, goal = bench.paths.episode(episode_id), EpisodePaths(target / "episodes" / episode_id)
+        goal.root.mkdir(parents=True, exist_ok=True)
+        task = lookup.task(bench.meta(episode_id).task_id)
+        if task is None:
+            raise UsageError(f"the task of episode {episode_id} is not known", where=str(source.meta))
+        for name in _KEPT:
+            shutil.copyfile(source.root / name, goal.root / name)
+        if source.final_state.is_file():
+            trim(source.final_state, goal.final_state, reads=task.spec.reads)
+        screens[episode_id] = {}
+        for path in sorted(source.screens.iterdir()):
+            key = pixels_sha256(open_image(path))
+            screens[episode_id][path.name] = key
+            image = target / "images" / f"{key}.webp"
+            if not image.is_file():
+                write_bytes(image, path.read_bytes())
+    write_json(target / "screens.json", screens)
+    write_json(target / "lock.json", {**bench.lock(), "demo": True})
+    return len(screens)
+
+
+def unpack(root: Path, source: Path = DEMO) -> Bench:
+    """Lay the shipped episodes into `root`; an episode that is there already is left as it is.
+
+    Raises `UsageError` where `root` holds something else than a demo.
+    """
+    if root.exists() and not root.is_dir():
+        raise UsageError("not a folder", where=str(root), expected="a new folder, or an earlier demo")
+    if root.is_dir() and any(root.iterdir()) and not _is_demo(root):
+        raise UsageError(
+            "this folder holds something else",
+            where=str(root),
+            expected="a new folder, or an earlier demo",
+            next="pyrite demo -o another-folder",
+        )
+    root.mkdir(parents=True, exist_ok=True)
+    if not (root / "lock.json").is_file():
+        shutil.copyfile(source / "lock.json", root / "lock.json")
+    bench = Bench.create(root)
+    screens = read_json(source / "screens.json")
+    for episode_id, images in screens.items():
+        if not bench.paths.episode(episode_id).meta.is_file():
+            _lay(source, bench, episode_id, images)
+    return bench
+
+
+def _is_demo(root: Path) -> bool:
+    lock = root / "lock.json"
+    return lock.is_file() and bool(read_json(lock).get("demo"))
+
+
+def _lay(source: Path, bench: Bench, episode_id: str, images: dict[str, str]) -> None:
+    """Copy one episode; its meta.json last, as everywhere."""
+    origin, goal = EpisodePaths(source / "episodes" / episode_id), bench.paths.episode(episode_id)
+    goal.screens.mkdir(parents=True, exist_ok=True)
+    for name, key in images.items():
+        shutil.copyfile(source / "images" / f"{key}.webp", goal.screens / name)
+    for name in ("actions.jsonl", "final_facts.json", "final_state.tar.zst"):
+        if (origin.root / name).is_file():
+            shutil.copyfile(origin.root / name, goal.root / name)
+    partial = goal.meta.with_suffix(".partial")
+    shutil.copyfile(origin.meta, partial)
+    os.replace(partial, goal.meta)

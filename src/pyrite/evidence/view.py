@@ -1,0 +1,86 @@
+"""What of an episode may be seen at all: task text, actions, screens, final message.
+
+Source, agent, perturbation, parent, seed, verifier and truth are not in an `EpisodeView`, so no
+packing code downstream can leak them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyrite.errors import InputError, UsageError
+from pyrite.records import Meta, ViewAction
+from pyrite.store.bench import Bench
+
+Instructions = Callable[[str], str | None]
+"""task_id -> task text, or None where the task is not known."""
+
+
+@dataclass(frozen=True)
+class EpisodeView:
+    """The visible part of an episode; `screens[i]` is a file, in order of time."""
+
+    instruction: str
+    actions: tuple[ViewAction, ...]
+    """`ViewAction.screen` is an index into `screens`."""
+    screens: tuple[Path, ...]
+    final_message: str | None
+
+    def text(self) -> str:
+        """Everything textual in the view, for the leak scan."""
+        parts = [self.instruction, self.final_message or ""]
+        for action in self.actions:
+            parts += [action.action, action.thought or "", *map(str, action.parameters.values())]
+        return "\n".join(parts)
+
+
+def view(bench: Bench, meta: Meta, instructions: Instructions) -> EpisodeView:
+    """Read the visible part of a finished episode.
+
+    Raises `UsageError` when the task text is not known, `InputError` for a screen outside the
+    episode, a missing one, or an episode without any.
+    """
+    folder = bench.paths.episode(meta.episode_id).screens
+    screens = [path for path in (folder / "000.webp", folder / "000.png") if path.is_file()][:1]
+    actions = []
+    for line in bench.actions(meta.episode_id):
+        index = None
+        if line.screen is not None:
+            screens.append(_screen(bench, meta.episode_id, line.screen))
+            index = len(screens) - 1
+        actions.append(
+            ViewAction(
+                step=line.step,
+                action=line.action,
+                parameters=line.visible_parameters(),
+                thought=line.thought,
+                screen=index,
+            )
+        )
+    if not screens:
+        raise InputError(
+            "no screen is named",
+            where=str(bench.paths.episode(meta.episode_id).actions),
+            expected="at least one action with a `screen`",
+        )
+    return EpisodeView(_instruction(meta, instructions), tuple(actions), tuple(screens), meta.final_message)
+
+
+def _screen(bench: Bench, episode_id: str, relative: str) -> Path:
+    path = bench.inside(episode_id, relative)
+    if not path.is_file():
+        raise InputError("no such screen", where=str(path), expected="a PNG or WebP image")
+    return path
+
+
+def _instruction(meta: Meta, instructions: Instructions) -> str:
+    text = instructions(meta.task_id)
+    if text is None:
+        raise UsageError(
+            f"the task {meta.task_id!r} of episode {meta.episode_id} is not known, so its text is missing",
+            expected="a task in <bench>/tasks, in a suite that lock.json names, or below --tasks",
+            next="pyrite pack BENCH --tasks FOLDER",
+        )
+    return text

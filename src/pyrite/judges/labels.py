@@ -1,0 +1,102 @@
+"""Judge labels: `name[@key=value,…]` names a judge and its options, and makes it.
+
+screen-rules        accept-all        vlm@model=o4-mini,prompt=lenient        mypackage.judge:Mine
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pyrite.errors import UsageError
+from pyrite.judges.base import Judge
+from pyrite.registry import Registry
+
+JUDGES = Registry(
+    "judge",
+    {
+        "accept-all": "pyrite.judges.shortcuts:AcceptAll",
+        "reject-all": "pyrite.judges.shortcuts:RejectAll",
+        "claim": "pyrite.judges.shortcuts:Claim",
+        "steps": "pyrite.judges.shortcuts:Steps",
+        "screen-rules": "pyrite.judges.screen_rules:ScreenRules",
+    },
+)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A judge, the label it goes by, and the digest of everything that can change its answers."""
+
+    label: str
+    judge: Judge
+    settings: dict[str, Any]
+    config: str
+
+
+def make(label: str, *, cache: bool = True) -> Labelled:
+    """Make the judge of a label; `cache=False` is passed to judges that keep one.
+
+    Raises `UsageError` for an unknown name, an option that the judge does not have, or an object
+    that is no judge.
+    """
+    name, _, rest = label.strip().partition("@")
+    factory = JUDGES.load(name)
+    accepted = set(inspect.signature(factory).parameters) if callable(factory) else set()
+    options = _options(label, rest, accepted - {"cache"})
+    extra: dict[str, Any] = {"cache": cache} if "cache" in accepted else {}
+    judge = factory(**options, **extra)
+    missing = [
+        part for part in ("name", "deterministic", "supports", "config", "judge") if not hasattr(judge, part)
+    ]
+    if missing:
+        raise UsageError(
+            f"{name!r} is not a judge: it has no {', '.join(missing)}",
+            expected="an object with name, deterministic, supports(), config() and judge()",
+        )
+    canonical = name if not options else f"{name}@" + ",".join(f"{k}={options[k]}" for k in sorted(options))
+    settings = {"judge": name, "options": options, **judge.config()}
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
+    return Labelled(canonical, cast(Judge, judge), settings, digest[:16])
+
+
+def make_list(labels: str, *, cache: bool = True) -> list[Labelled]:
+    """Make the judges of a comma-separated list; options keep their commas after an `@`.
+
+    >>> [j.label for j in make_list("accept-all,reject-all,accept-all")]
+    ['accept-all', 'reject-all']
+    """
+    found: dict[str, Labelled] = {}
+    for label in _split(labels):
+        judge = make(label, cache=cache)
+        found[judge.label] = judge
+    if not found:
+        raise UsageError(f"no judge in {labels!r}", expected=", ".join(JUDGES.names()))
+    return list(found.values())
+
+
+def _split(labels: str) -> list[str]:
+    """Split at commas; `key=value` parts belong to the label with the `@` before them."""
+    parts: list[str] = []
+    for part in (p.strip() for p in labels.split(",")):
+        if part and parts and "@" in parts[-1] and "=" in part and "@" not in part:
+            parts[-1] += f",{part}"
+        elif part:
+            parts.append(part)
+    return parts
+
+
+def _options(label: str, text: str, accepted: set[str]) -> dict[str, str]:
+    options = {}
+    for part in filter(None, text.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or key not in accepted:
+            raise UsageError(
+                f"judge {label!r}: unknown option {part!r}",
+                expected=", ".join(sorted(accepted)) or "no options for this judge",
+            )
+        options[key] = value
+    return options

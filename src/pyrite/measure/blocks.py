@@ -1,0 +1,189 @@
+"""The blocks that a result is made of: the truth's own rate, and one judge's figures.
+
+Both take flags over the episodes of a table, so a stratum, a group or an agent is a choice of rows.
+Uncertain and parse_error count as not accepted; what is missing or has no determinate truth is in no
+matrix and is counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyrite.measure.table import (
+    FAIL,
+    INDETERMINATE,
+    MISSING,
+    PARSE_ERROR,
+    PASS,
+    SUCCESS,
+    UNCERTAIN,
+    Codes8,
+    Codes32,
+    Episodes,
+    Factor,
+    Flags,
+)
+from pyrite.metrics.intervals import LEVEL
+from pyrite.metrics.judge import judge_figures, share
+from pyrite.records import Estimate, Interval
+
+FIGURES = ("fpr", "fdr", "tpr", "precision", "kappa", "inflation")
+FEW_CLUSTERS = 10
+PARSE_ERROR_LIMIT = 0.01
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every interval of one result is made with."""
+
+    level: float = LEVEL
+    resamples: int = 2000
+    seed: int = 0
+
+
+def figure(found: Estimate) -> dict[str, Any]:
+    """An estimate as it stands in a result."""
+    block: dict[str, Any] = {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "method": found.method,
+        "n": found.n,
+        "n_eff": found.n_eff,
+        "clusters": found.clusters,
+        "estimand": found.estimand,
+        "reason": found.reason,
+        "iid": _interval(found.iid),
+    }
+    for name, beside in (("by_task", found.by_task), ("by_family", found.by_family)):
+        if beside is not None:
+            block[name] = _interval(beside)
+    return block
+
+
+def truth_block(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any]:
+    """Attempted, indeterminate, scored, pass, fail, the rate with its interval, and the bounds.
+
+    `indeterminate` includes the episodes of which the source says nothing; `missing` tells them apart.
+    The bounds assume nothing: all indeterminate fail, all pass.
+    """
+    scored = rows & episodes.scored
+    passed = int((rows & (episodes.truth == PASS)).sum())
+    failed = int((rows & (episodes.truth == FAIL)).sum())
+    missing = int((rows & (episodes.truth == MISSING)).sum())
+    indeterminate = missing + int((rows & (episodes.truth == INDETERMINATE)).sum())
+    attempted = passed + failed + indeterminate
+    found = share(
+        episodes.truth[scored] == PASS,
+        compact(episodes.cluster, scored),
+        family_codes(episodes, scored),
+        estimand="passed of scored episodes",
+        empty="no_scored_episodes",
+        level=settings.level,
+    )
+    block = figure(found)
+    del block["value"]
+    return {
+        "attempted": attempted,
+        "indeterminate": indeterminate,
+        "missing": missing,
+        "scored": passed + failed,
+        "pass": passed,
+        "fail": failed,
+        "rate": found.value,
+        **block,
+        "bounds": [passed / attempted, (passed + indeterminate) / attempted] if attempted else None,
+    }
+
+
+def matrix(episodes: Episodes, rows: Flags, verdict: Codes8) -> Flags:
+    """The episodes that are in a judge's matrix: determinate truth and a verdict."""
+    inside: Flags = rows & episodes.scored & (verdict != MISSING)
+    return inside
+
+
+def judge_block(episodes: Episodes, rows: Flags, verdict: Codes8, settings: Settings) -> dict[str, Any]:
+    """Counts, uncertain rate, the six figures and the envelope of one judge on the chosen episodes."""
+    inside = matrix(episodes, rows, verdict)
+    passed, said = episodes.truth[inside] == PASS, verdict[inside]
+    accepted = said == SUCCESS
+    uncertain = said == UNCERTAIN
+    found = judge_figures(
+        passed,
+        accepted,
+        compact(episodes.cluster, inside),
+        family_codes(episodes, inside),
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+    if not len(said):
+        reason = "no_verdicts" if bool((rows & episodes.scored).any()) else "no_scored_episodes"
+        found = {name: one.model_copy(update={"reason": reason}) for name, one in found.items()}
+    negatives = int((~passed).sum())
+    false_positives = int((accepted & ~passed).sum())
+    lenient = false_positives + int((uncertain & ~passed).sum())
+    return {
+        "counts": {
+            "tp": int((accepted & passed).sum()),
+            "fp": false_positives,
+            "fn": int((~accepted & passed).sum()),
+            "tn": int((~accepted & ~passed).sum()),
+            "uncertain": int(uncertain.sum()),
+            "parse_error": int((said == PARSE_ERROR).sum()),
+            "missing": int((rows & episodes.scored & (verdict == MISSING)).sum()),
+            "indeterminate": int((rows & ~episodes.scored).sum()),
+        },
+        "uncertain_rate": float(uncertain.mean()) if len(said) else None,
+        **{name: figure(found[name]) for name in FIGURES},
+        "envelope": {
+            "low": false_positives / negatives if negatives else None,
+            "high": lenient / negatives if negatives else None,
+        },
+    }
+
+
+def judge_warnings(name: str, block: dict[str, Any]) -> list[str]:
+    """What a reader must know before believing a judge's figures."""
+    counts = block["counts"]
+    decided = counts["tp"] + counts["fp"] + counts["fn"] + counts["tn"]
+    found = []
+    if decided and counts["parse_error"] / decided > PARSE_ERROR_LIMIT:
+        found.append(
+            f"{name}: {counts['parse_error']} of {decided} answers could not be parsed; "
+            "they count as not accepted"
+        )
+    if counts["missing"]:
+        found.append(f"{name}: {counts['missing']} scored episodes have no verdict and are left out")
+    return found
+
+
+def cluster_warnings(episodes: Episodes, rows: Flags) -> list[str]:
+    """Whether the failed episodes are of so few tasks that no interval of an FPR can be trusted much."""
+    failed = rows & (episodes.truth == FAIL)
+    tasks = len(np.unique(episodes.cluster.codes[failed]))
+    if 0 < tasks < FEW_CLUSTERS:
+        return [
+            f"the failed episodes are of {tasks} {'task' if tasks == 1 else 'tasks'}, fewer than "
+            f"{FEW_CLUSTERS}: read the intervals with care"
+        ]
+    return []
+
+
+def compact(found: Factor, rows: Flags) -> Codes32:
+    """The codes of the chosen rows, renumbered from 0 in order of name."""
+    return np.unique(found.codes[rows], return_inverse=True)[1].astype(np.int32)
+
+
+def family_codes(episodes: Episodes, rows: Flags) -> Codes32 | None:
+    """Family codes of the chosen rows; None unless every one of them has a family."""
+    if episodes.family is None or bool((episodes.family.codes[rows] < 0).any()):
+        return None
+    return compact(episodes.family, rows)
+
+
+def _interval(found: Interval | None) -> dict[str, Any] | None:
+    return None if found is None else {"low": found.low, "high": found.high, "method": found.method}

@@ -1,0 +1,75 @@
+"""The one sentence that a reader could quote: who, rate, interval, of what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+SHORTCUTS = ("accept-all", "reject-all", "claim", "steps")
+"""Baselines that do not look at the screen; they are in every table and never the finding."""
+FIRST_CONDITION = "E1-final"
+_NOT_NATURAL = {
+    "weakened": "These episodes are of an agent with something taken away, not of the agent under test",
+    "perturbed": "These episodes are perturbed, not of an agent under test",
+    "scripted": "These episodes are scripted, not of an agent under test",
+}
+
+
+def finding(result: Mapping[str, Any]) -> str:
+    """What a result says, in one or two sentences, of the judge with the highest FPR.
+
+    Of a bench: in the leading stratum, in E1-final where judged; a shortcut is never the subject.
+    Where another stratum than natural leads, the first sentence says so.
+    """
+    if "strata" not in result:
+        worst = _worst((name, block) for name, block in result["judges"].items())
+        if worst is None:
+            return _truth_only(result["truth"], "the episodes") if not result["judges"] else _nothing(result)
+        return _sentence(*worst, "")
+    lead = result["lead"]
+    if lead is None:
+        return "No stratum has a failed episode with a determinate outcome, so no false-positive rate exists."
+    start = f"{_NOT_NATURAL[lead]}: " if lead in _NOT_NATURAL else ""
+    stratum = result["strata"][lead]
+    conditions = stratum["conditions"]
+    order = sorted(conditions, key=lambda name: (name != FIRST_CONDITION, name))
+    for condition in order:
+        judges = conditions[condition]["judges"].items()
+        worst = _worst((name, block) for name, block in judges if name.split("@")[0] not in SHORTCUTS)
+        if worst is not None:
+            return start + _sentence(*worst, f" ({condition}, {lead})")
+    return start + _truth_only(stratum["truth"], f"the {lead} episodes")
+
+
+def _worst(judges: Iterator[tuple[str, Mapping[str, Any]]]) -> tuple[str, Mapping[str, Any]] | None:
+    rated = [(name, block) for name, block in judges if block["fpr"]["value"] is not None]
+    return max(rated, key=lambda pair: pair[1]["fpr"]["value"], default=None)
+
+
+def _sentence(name: str, block: Mapping[str, Any], scope: str) -> str:
+    fpr, counts = block["fpr"], block["counts"]
+    failed = counts["fp"] + counts["tn"]
+    said = f"{name} accepts {_rate(fpr)} of failed episodes, {counts['fp']} of {failed}{scope}."
+    if block["fdr"]["value"] is not None and counts["tp"] + counts["fn"]:
+        accepted = counts["tp"] + counts["fp"]
+        said += f" Of what it accepts, {_rate(block['fdr'])} has failed, {counts['fp']} of {accepted}."
+    return said
+
+
+def _truth_only(truth: Mapping[str, Any], of: str) -> str:
+    if truth["rate"] is None:
+        return f"No outcome of {of} is determinate, so no success rate exists."
+    shown = _rate({"value": truth["rate"], "low": truth["low"], "high": truth["high"]})
+    return f"No judge was asked; {shown} of {of} passed, {truth['pass']} of {truth['scored']}."
+
+
+def _nothing(result: Mapping[str, Any]) -> str:
+    reasons = sorted({block["fpr"]["reason"] for block in result["judges"].values()})
+    return f"No judge has a false-positive rate here: {', '.join(reasons)}."
+
+
+def _rate(found: Mapping[str, Any]) -> str:
+    shown = f"{100 * found['value']:.1f} %"
+    if found["low"] is None:
+        return f"{shown} (no interval: {found.get('reason') or 'unknown'})"
+    return f"{shown} [{100 * found['low']:.1f}, {100 * found['high']:.1f}]"

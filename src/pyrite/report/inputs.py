@@ -1,0 +1,42 @@
+"""Digests of what a report was made from, blind to timestamps: equal inputs, equal digests."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pyrite.records import VerdictLine
+from pyrite.store.bench import Bench
+from pyrite.store.jsonl import read_lines
+
+_TIMES = {"created_at", "called_at", "verified_at", "latency_s", "usage", "raw", "replay", "confinement"}
+
+
+def digests(bench: Bench) -> dict[str, Any]:
+    """sha256 over the episodes' metas, their truth and all verdicts, and when they were made."""
+    ids = bench.episode_ids()
+    metas = [bench.meta(episode_id) for episode_id in ids]
+    truths = [truth for truth in (bench.truth(episode_id) for episode_id in ids) if truth is not None]
+    recorded = sorted(meta.created_at for meta in metas)
+    return {
+        "episodes_sha256": _digest(meta.model_dump(mode="json", by_alias=True) for meta in metas),
+        "truth_sha256": _digest(truth.model_dump(mode="json", by_alias=True) for truth in truths),
+        "verdicts_sha256": _digest(
+            line.model_dump(mode="json", by_alias=True)
+            for path in bench.paths.verdict_files()
+            for line in read_lines(path, VerdictLine)
+        ),
+        "recorded_at": [recorded[0], recorded[-1]] if recorded else None,
+        "verified_at": max((truth.verified_at for truth in truths), default=None),
+    }
+
+
+def _digest(records: Iterable[dict[str, Any]]) -> str:
+    """One digest over all records, whatever their order: judges answer in any."""
+    each = []
+    for record in records:
+        kept = {key: value for key, value in record.items() if key not in _TIMES}
+        each.append(hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).digest())
+    return hashlib.sha256(b"".join(sorted(each))).hexdigest()

@@ -1,0 +1,127 @@
+"""How numbers are written for people, in the terminal and in the report: one home for both.
+
+A rate is per cent with one decimal and a narrow no-break space, its interval in brackets. A difference
+is signed with a true minus, in `pp`. What is not known is `null` with its reason, never 0 or blank.
+Only the standard library is imported here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+MINUS = "\N{MINUS SIGN}"
+FEW = 10
+"""Under this many episodes there are counts only: no rate, no interval, no ranking."""
+
+REASONS = {
+    "no_negatives": "no failed episodes",
+    "no_positives": "no passed episodes",
+    "no_such_failures": "no such failures",
+    "no_verdicts": "no verdicts",
+    "no_scored_episodes": "no determinate outcome",
+    "nothing_accepted": "nothing accepted",
+    "no_episodes": "no episodes",
+    "single_cluster": "all of one task",
+    "no_variation": "no variation between tasks",
+    "unstable_resamples": "too few tasks to resample",
+}
+"""Reason codes of an estimate, in words."""
+
+
+def percent(value: float | None, *, reason: str | None = None) -> str:
+    """A rate as per cent with one decimal, or null with its reason.
+
+    >>> percent(0.0924), percent(None, reason="nothing_accepted")
+    ('9.2\\u202f%', 'null: nothing accepted')
+    """
+    return null(reason) if value is None else f"{100 * value:.1f}{THIN}%"
+
+
+def null(reason: str | None = None) -> str:
+    """What is not known, with the reason where there is one.
+
+    >>> null(), null("no_negatives")
+    ('null', 'null: no failed episodes')
+    """
+    return f"null: {words(reason)}" if reason else "null"
+
+
+def words(reason: str) -> str:
+    """A reason code in words; a reason that is words already stays as it is."""
+    return REASONS.get(reason, reason.replace("_", " "))
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval of a rate in per cent; nothing where there is none."""
+    return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def rate(estimate: Mapping[str, Any]) -> str:
+    """A rate with its interval."""
+    text = percent(estimate["value"], reason=estimate.get("reason"))
+    return f"{text} {interval(estimate.get('low'), estimate.get('high'))}".rstrip()
+
+
+def signed(value: float, *, digits: int = 1) -> str:
+    """A number with its sign, a true minus, and no sign where it rounds to zero.
+
+    >>> signed(2.04), signed(-0.9), signed(-0.04)
+    ('+2.0', '−0.9', '0.0')
+    """
+    text = f"{abs(value):.{digits}f}"
+    if float(text) == 0:
+        return text
+    return f"{MINUS if value < 0 else '+'}{text}"
+
+
+def points(value: float | None, *, reason: str | None = None) -> str:
+    """A difference of two rates in percentage points, signed.
+
+    >>> points(-0.0087)
+    '−0.9\\u202fpp'
+    """
+    return null(reason) if value is None else f"{signed(100 * value)}{THIN}pp"
+
+
+def points_interval(low: float | None, high: float | None) -> str:
+    """An interval of a difference; nothing where there is none."""
+    return "" if low is None or high is None else f"[{signed(100 * low)}, {signed(100 * high)}]"
+
+
+def coefficient(value: float | None, *, reason: str | None = None) -> str:
+    """Kappa or AUC with three decimals and a true minus.
+
+    >>> coefficient(0.62649), coefficient(-0.1)
+    ('0.626', '−0.100')
+    """
+    return null(reason) if value is None else f"{value:.3f}".replace("-", MINUS)
+
+
+def coefficient_interval(low: float | None, high: float | None) -> str:
+    """An interval of kappa or AUC; nothing where there is none."""
+    return "" if low is None or high is None else f"[{coefficient(low)}, {coefficient(high)}]"
+
+
+def ratio(part: int, whole: int) -> str:
+    """How many of how many, thousands with a comma.
+
+    >>> ratio(75, 811), ratio(1200, 30000)
+    ('75 / 811', '1,200 / 30,000')
+    """
+    return f"{part:,} / {whole:,}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun, plural where it is not one.
+
+    >>> count(1, "episode"), count(1200, "episode")
+    ('1 episode', '1,200 episodes')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def few(n: int) -> bool:
+    """Whether there are episodes, but too few for a rate to be shown."""
+    return 0 < n < FEW

@@ -1,0 +1,143 @@
+"""Write report.json and report.html of a bench, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyrite
+from pyrite.errors import InputError, UsageError
+from pyrite.measure.finding import finding
+from pyrite.measure.measure import undecided
+from pyrite.report.endings import Endings, endings
+from pyrite.report.inputs import digests
+from pyrite.report.page import render
+from pyrite.report.text import plain
+from pyrite.store.bench import Bench
+from pyrite.store.jsonl import read_json, write_bytes
+
+REPORT_LIMIT_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written, and whether anything in it is decided."""
+
+    json: Path
+    html: Path
+    undecided: bool
+    """Every figure of the leading stratum is null."""
+    finding: str
+    html_bytes: int
+
+    def summary(self) -> str:
+        """One line."""
+        return f"{self.html.name}, {self.html_bytes / 1e6:.1f} MB, opens from disk"
+
+    def text(self) -> str:
+        """What a terminal shows: the finding, then where the report is."""
+        note = "\nnote     every figure of the leading stratum is null" if self.undecided else ""
+        return f"{plain(self.finding)}{note}\nfigures  {self.json}\nreport   {self.html}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as one document."""
+        return {
+            "schema_version": "1",
+            "finding": self.finding,
+            "undecided": self.undecided,
+            "json": str(self.json),
+            "html": str(self.html),
+            "html_bytes": self.html_bytes,
+        }
+
+
+def write(
+    bench: Bench, result: Mapping[str, Any], *, options: Mapping[str, Any], force: bool = False
+) -> Written:
+    """Write the report of a bench from its `measure_bench` result.
+
+    `options` are what the figures were made with; a report that was made with others is not overwritten
+    without `force`: `UsageError` says what differs. Equal inputs and options give equal bytes.
+    """
+    kept: dict[str, Any] = json.loads(json.dumps(options, default=str, allow_nan=False))
+    if not force:
+        _refuse_other_options(bench.paths.report_json, kept)
+    said = result.get("finding") or finding(result)
+    picture, no_picture = _picture(bench)
+    inputs = digests(bench)
+    document = {
+        **result,
+        "finding": said,
+        "pyrite": pyrite.__version__,
+        "options": kept,
+        "inputs": inputs,
+        "endings": _endings_json(picture),
+    }
+    text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
+    page = render(document, endings=picture, no_endings=no_picture, inputs=inputs, options=kept)
+    data = page.encode()
+    write_bytes(bench.paths.report_html, data)
+    write_bytes(bench.paths.report_json, text.encode() + b"\n")
+    return Written(bench.paths.report_json, bench.paths.report_html, undecided(dict(result)), said, len(data))
+
+
+def _picture(bench: Bench) -> tuple[Endings | None, str]:
+    found = endings(bench)
+    return found, "" if found else "no task has a passed, an unsaved or a misplaced ending"
+
+
+def _endings_json(picture: Endings | None) -> dict[str, Any] | None:
+    """Which episodes the page shows, and how many pixels differ from the saved screen."""
+    if picture is None:
+        return None
+    return {
+        "task_id": picture.task_id,
+        "shown": [
+            {
+                "kind": ending.kind,
+                "episode_id": ending.episode_id,
+                "pixels_from_saved": ending.from_saved.pixels if ending.from_saved else None,
+                "pixels": ending.from_saved.total if ending.from_saved else None,
+            }
+            for ending in picture.shown
+        ],
+        "missing": list(picture.missing),
+    }
+
+
+def _refuse_other_options(path: Path, options: Mapping[str, Any]) -> None:
+    if not path.is_file():
+        return
+    try:
+        found = read_json(path, limit_bytes=REPORT_LIMIT_BYTES)
+    except InputError as exc:
+        raise _not_ours(path, exc.what) from exc
+    if not isinstance(found, dict) or not isinstance(found.get("options"), dict):
+        raise _not_ours(path, "there are no options in it")
+    there = found["options"]
+    if there == options:
+        return
+    names = [name for name in sorted({*there, *options}) if there.get(name, ...) != options.get(name, ...)]
+    changes = "; ".join(f"{name}: {_value(there, name)} there, {_value(options, name)} now" for name in names)
+    raise UsageError(
+        f"a report with other options is there: {changes}",
+        where=str(path),
+        expected="the same options, or --force to overwrite it",
+        next=f"pyrite report {path.parent} --force",
+    )
+
+
+def _not_ours(path: Path, why: str) -> UsageError:
+    return UsageError(
+        f"a file is there that is not a report of pyrite: {why}",
+        where=str(path),
+        expected="no file, a report, or --force to overwrite it",
+        next=f"pyrite report {path.parent} --force",
+    )
+
+
+def _value(options: Mapping[str, Any], name: str) -> str:
+    return plain(json.dumps(options[name])) if name in options else "not given"

@@ -1,0 +1,280 @@
+"""Run foreign code: a task's setup, state builders and verifier.
+
+With bubblewrap the program sees /usr, the Python that runs pyrite, pyrite's package, its own working
+directory and the named paths, all read-only, each at its own place; it may write to `writes` and to a
+small /tmp; it has no network and an environment of its own. Without bubblewrap it is a plain process
+with the same environment and limits, and `what_holds()` says what is then not enforced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import selectors
+import signal
+import site
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any
+
+import pyrite
+from pyrite.errors import InputError, RunError, SandboxError
+from pyrite.records import Limits
+from pyrite.sandbox import bwrap, cgroup
+from pyrite.tasks.task import Program
+
+FILE_LIMIT = 1 << 30
+"""Largest file that a confined program can write, in bytes."""
+PROCESS_LIMIT = 256
+"""Most processes and threads that a confined program can have at once."""
+_GRACE_S = 5.0
+_DRAIN_S = 1.0
+
+# dash and bash name the limit of processes differently; a system without a limit goes without it.
+_LIMITED = (
+    'ulimit -c 0; ulimit -t "$1"; ulimit -f "$2"; ulimit -v "$3" 2>/dev/null;'
+    ' { [ "$4" = 0 ] || ulimit -p "$4" || ulimit -u "$4"; } 2>/dev/null; shift 4; exec "$@"'
+)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a confined program ended."""
+
+    returncode: int | None
+    """Exit code, 128 + n where signal n ended it; None where the time limit did."""
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+    truncated: bool
+    """One of the outputs was longer than the limit; what exceeds it was read and dropped."""
+
+
+def run(
+    program: Program,
+    *,
+    reads: Sequence[Path] = (),
+    writes: Sequence[Path] = (),
+    env: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    output_limit: int = 1 << 20,
+) -> Finished:
+    """Run a program confined and wait for its end; every process it started is gone afterwards.
+
+    `output_limit`: bytes kept of each of stdout and stderr. Safe from several threads and processes.
+    Raises `InputError` for a path that is not there, `SandboxError` where bubblewrap fails to set up.
+    """
+    limits = limits or Limits()
+    readable = [*reads, *program.reads, program.cwd]
+    for path in (*readable, *writes):
+        if not path.exists():
+            raise InputError("no such path", where=str(path), expected="a path that the program may use")
+    command = [*_limit_words(limits), *program.argv]
+    found, _ = bwrap.probe()
+    if found is None:
+        return _run_plainly(program, command, env or {}, limits, output_limit)
+    arguments = [*_base(found), *bwrap.binds([*_interpreter(), *readable], writes)]
+    arguments += bwrap.environment({**_environment("/tmp"), **(env or {})})  # noqa: S108
+    arguments += ["--chdir", os.path.abspath(program.cwd)]
+    group = cgroup.Group(memory_bytes=limits.memory_mb << 20, processes=PROCESS_LIMIT)
+    sandbox = bwrap.Sandbox(
+        found, arguments, command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, group=group
+    )
+    with sandbox:
+        out, err, timed_out, truncated = _collect(
+            sandbox.process, limits.timeout_s, output_limit, sandbox.kill
+        )
+        code = sandbox.exit_code()
+    if code is None and not timed_out:
+        raise SandboxError(
+            "the sandbox could not be set up: " + (bwrap.first_line(err) or "killed from outside"),
+            where=str(program.cwd),
+            expected="bubblewrap to start the program",
+            next="pyrite doctor",
+        )
+    return Finished(None if timed_out else code, out, err, timed_out, truncated)
+
+
+def what_holds() -> dict[str, Any]:
+    """What confinement enforces here, for gt.json; every False comes with the reason."""
+    found, reason = bwrap.probe()
+    if found is None:
+        return {
+            "backend": "none",
+            "filesystem": False,
+            "network": False,
+            "pid": False,
+            "seccomp": False,
+            "memory": "rlimit",
+            "processes": "rlimit",
+            "reason": reason,
+        }
+    groups = cgroup.available()
+    return {
+        "backend": "bubblewrap",
+        "version": found.version,
+        "filesystem": True,
+        "network": True,
+        "pid": True,
+        "seccomp": found.seccomp,
+        "memory": "cgroup+rlimit" if "memory" in groups else "rlimit",
+        "processes": "cgroup" if "pids" in groups else ("none" if os.getuid() == 0 else "rlimit"),
+    }
+
+
+# --- what it gets ---------------------------------------------------------------------------------
+
+
+def _environment(scratch: str) -> dict[str, str]:
+    out = {
+        "PATH": f"{os.path.dirname(sys.executable)}:/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "HOME": scratch,
+        "TMPDIR": scratch,
+        "TZ": "UTC",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    if _user_site() is not None:
+        out["PYTHONUSERBASE"] = site.getuserbase()
+    return out
+
+
+@lru_cache(maxsize=1)
+def _interpreter() -> tuple[Path, ...]:
+    """Folders of the running Python, of its packages and of pyrite, and links that lead to them."""
+    folders = [Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.base_prefix))]
+    folders.append(Path(pyrite.__file__).parent)
+    user = _user_site()
+    if user is not None:
+        folders.append(user)
+    link = Path(sys.executable)
+    while link.is_symlink():
+        link = link.parent / os.readlink(link)
+        if not any(link.is_relative_to(folder) for folder in folders):
+            folders.append(link)
+    system = Path("/usr")
+    local = Path("/usr/local")
+    return tuple(p for p in folders if not p.is_relative_to(system) or p.is_relative_to(local) or p == local)
+
+
+def _user_site() -> Path | None:
+    """The per-user package folder where this Python uses one."""
+    folder = site.getusersitepackages() if site.ENABLE_USER_SITE else None
+    return Path(folder) if folder in sys.path and folder and os.path.isdir(folder) else None
+
+
+def _base(found: bwrap.Bubblewrap) -> list[str]:
+    return [*bwrap.root(found), *bwrap.namespaces(found, hostname="confined")]
+
+
+def _limit_words(limits: Limits) -> list[str]:
+    """The start of a command line that sets resource limits and then becomes the program."""
+    seconds = math.ceil(limits.timeout_s + _GRACE_S)
+    # root is exempt from the kernel's process limit, and it would count all of root's processes here
+    processes = 0 if os.getuid() == 0 else PROCESS_LIMIT
+    numbers = (seconds, FILE_LIMIT // 512, limits.memory_mb * 1024, processes)
+    return ["/bin/sh", "-c", _LIMITED, "sh", *map(str, numbers)]
+
+
+def _run_plainly(
+    program: Program, command: Sequence[str], env: Mapping[str, str], limits: Limits, output_limit: int
+) -> Finished:
+    with tempfile.TemporaryDirectory(prefix="pyrite-", ignore_cleanup_errors=True) as scratch:
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**_environment(scratch), **env},
+                cwd=program.cwd,
+                start_new_session=True,
+            )
+        except OSError as exc:
+            raise RunError(str(exc), where=str(program.cwd), expected="a program that starts") from exc
+
+        def kill() -> None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+        try:
+            out, err, timed_out, truncated = _collect(process, limits.timeout_s, output_limit, kill)
+        finally:
+            kill()
+            code = process.wait()
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+    return Finished(None if timed_out else (128 - code if code < 0 else code), out, err, timed_out, truncated)
+
+
+# --- what it says ---------------------------------------------------------------------------------
+
+
+class _Capped:
+    """Keeps the first `limit` bytes of a stream and drops the rest, so the writer never blocks."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kept = bytearray()
+        self.truncated = False
+
+    def feed(self, chunk: bytes) -> None:
+        room = self.limit - len(self.kept)
+        self.kept += chunk[:room]
+        self.truncated = self.truncated or len(chunk) > room
+
+
+def _collect(
+    process: subprocess.Popen[bytes], timeout_s: float, limit: int, kill: Callable[[], object]
+) -> tuple[bytes, bytes, bool, bool]:
+    """Read both outputs until the program ends or its time is up; then `kill` is called."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    outputs = {process.stdout: _Capped(limit), process.stderr: _Capped(limit)}
+    deadline = time.monotonic() + timeout_s
+    timed_out = False
+    with selectors.DefaultSelector() as selector:
+        for stream in outputs:
+            os.set_blocking(stream.fileno(), False)
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map():
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or process.poll() is not None:
+                break
+            _read_ready(selector, outputs, min(remaining, 0.05))
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        kill()
+        last = time.monotonic() + _DRAIN_S
+        while selector.get_map() and time.monotonic() < last and _read_ready(selector, outputs, 0.05):
+            pass
+    out, err = outputs[process.stdout], outputs[process.stderr]
+    return bytes(out.kept), bytes(err.kept), timed_out, out.truncated or err.truncated
+
+
+def _read_ready(
+    selector: selectors.BaseSelector, outputs: Mapping[IO[bytes], _Capped], patience_s: float
+) -> bool:
+    ready = selector.select(patience_s)
+    for key, _ in ready:
+        stream = key.fileobj
+        assert not isinstance(stream, int)
+        chunk = os.read(stream.fileno(), 1 << 16)
+        if chunk:
+            outputs[stream].feed(chunk)  # type: ignore[index]  # only the two streams are registered
+        else:
+            selector.unregister(stream)
+    return bool(ready)

@@ -1,0 +1,276 @@
+"""The two sandboxes of a desktop: the X server in one, window manager and applications in another.
+
+Applications reach the display through a socket in a read-only folder and nothing else of it, so they
+can neither end the server nor touch the file that screens are read from. Inside the applications'
+sandbox runs nothing of pyrite: process 1 is a few lines that start what the host writes to
+them and answer nothing, so there is no answer to forge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import grp
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import pyrite
+from pyrite.errors import SandboxError
+from pyrite.sandbox import bwrap, cgroup
+
+HOME = "/home/agent"
+DISPLAY_NUMBER = 7
+PROCESS_LIMIT = 400
+PROGRAMS = {
+    "/usr/bin/Xvfb": "xvfb",
+    "/usr/bin/openbox": "openbox",
+    "/usr/bin/dbus-daemon": "dbus",
+    "/usr/bin/perl": "perl-base",
+}
+"""What every desktop needs -> the Debian package that brings it."""
+
+_ETC = [
+    *("fonts", "libreoffice", "gtk-3.0", "dconf", "xdg", "dbus-1", "mime.types", "machine-id"),
+    *("ssl/openssl.cnf", "X11", "python3", "python3.11", "nsswitch.conf"),
+]
+_VAR = ["cache/fontconfig", "lib/libreoffice"]
+_START_LIMIT_S = 20.0
+_PREFIX = "pyrite-desk-"
+_STALE_S = 60.0
+
+# Process 1 ignores SIGCHLD, so the kernel clears away orphans (a shell cannot: its `read` ends when one
+# dies); what it starts must not inherit that. A line is one command, each word in hexadecimal.
+_LAUNCHER = """
+use strict; use POSIX ();
+$SIG{CHLD} = 'IGNORE';
+sub start {
+    my @command = @_;
+    my $pid = fork;
+    return if !defined $pid || $pid;
+    $SIG{CHLD} = 'DEFAULT';
+    POSIX::setsid();
+    open STDIN, '<', '/dev/null'; open STDOUT, '>', '/dev/null'; open STDERR, '>', '/dev/null';
+    exec { $command[0] } @command or POSIX::_exit(127);
+}
+start(qw(dbus-daemon --session --nofork --nopidfile --nosyslog), "--address=$ENV{DBUS_SESSION_BUS_ADDRESS}");
+start('openbox');
+while (defined(my $line = <STDIN>)) { chomp $line; start(map { pack 'H*', $_ } split / /, $line, -1); }
+"""
+_LIMITED = 'ulimit -c 0; ulimit -f "$1"; { ulimit -p "$2" || ulimit -u "$2"; } 2>/dev/null; exec perl -e "$3"'
+
+
+def missing_programs() -> list[str]:
+    """Debian packages that a desktop needs and that are not installed."""
+    return sorted(package for program, package in PROGRAMS.items() if not os.path.exists(program))
+
+
+@lru_cache(maxsize=1)
+def unprivileged_id() -> int | None:
+    """An id that nobody has, for sandboxes started by root; None for an ordinary user."""
+    if os.getuid() != 0:
+        return None
+    for candidate in range(59_900, 50_000, -1):
+        with contextlib.suppress(KeyError):
+            pwd.getpwuid(candidate)
+            continue
+        with contextlib.suppress(KeyError):
+            grp.getgrgid(candidate)
+            continue
+        return candidate
+    raise SandboxError("every id from 50000 to 59900 is in use", expected="an id that nobody has")
+
+
+# --- the folder -----------------------------------------------------------------------------------
+
+
+class Workspace:
+    """A temporary folder of one session, locked while in use; earlier ones left by a crash are removed."""
+
+    def __init__(self) -> None:
+        base = _reachable_temporary_folder()
+        _sweep(base)
+        self.root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
+        self._lock = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.home = self.root / "h"
+        self.frames = self.root / "f"
+        self.sockets = self.root / "s"
+        for folder in (self.home, self.frames, self.sockets):
+            folder.mkdir(mode=0o700)
+        self.give_away(self.root)
+
+    def lay_in(self, source: Path) -> None:
+        """Copy a folder's content into the home; links stay links, other special files are left out."""
+        shutil.copytree(source, self.home, symlinks=True, dirs_exist_ok=True, ignore=_special_files)
+        self.give_away(self.home)
+
+    def give_away(self, folder: Path) -> None:
+        """Make everything in a folder belong to the id that the sandbox runs under."""
+        owner = unprivileged_id()
+        for parent, folders, files in os.walk(folder):
+            for path in (parent, *(os.path.join(parent, name) for name in (*folders, *files))):
+                if owner is not None:
+                    os.chown(path, owner, owner, follow_symlinks=False)
+                if not os.path.islink(path):
+                    mode = stat.S_IMODE(os.lstat(path).st_mode)
+                    os.chmod(path, mode | (0o700 if os.path.isdir(path) else 0o600))
+
+    def close(self) -> None:
+        _remove(self.root)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _reachable_temporary_folder() -> Path:
+    """The temporary folder, or /tmp where an unprivileged id could not get there."""
+    chosen = Path(tempfile.gettempdir()).resolve()
+    if unprivileged_id() is None or all(p.stat().st_mode & 0o001 for p in (chosen, *chosen.parents)):
+        return chosen
+    return Path("/tmp")  # noqa: S108 - the folder made in it has an unpredictable name
+
+
+def _sweep(base: Path) -> None:
+    for left in base.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            info = left.lstat()
+            ours = info.st_uid in {os.getuid(), unprivileged_id()} and stat.S_ISDIR(info.st_mode)
+            if not ours or time.time() - info.st_ctime < _STALE_S:
+                continue
+            descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(left)
+            finally:
+                os.close(descriptor)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a tree, also where its folders were shut."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        for parent, _, _ in os.walk(folder):
+            with contextlib.suppress(OSError):
+                os.chmod(parent, 0o700)
+                for entry in os.scandir(parent):
+                    if entry.is_dir(follow_symlinks=False):
+                        os.chmod(entry.path, 0o700)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _special_files(folder: str, names: list[str]) -> list[str]:
+    modes = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
+    return [n for n, m in modes.items() if not (stat.S_ISREG(m) or stat.S_ISDIR(m) or stat.S_ISLNK(m))]
+
+
+# --- the sandboxes --------------------------------------------------------------------------------
+
+
+def start_display(found: bwrap.Bubblewrap, space: Workspace, width: int, height: int) -> bwrap.Sandbox:
+    """Start the X server; its screen file is in `space.frames`, its socket in `space.sockets`."""
+    arguments = [*bwrap.root(found, etc=["X11", "fonts"]), *bwrap.namespaces(found, hostname="display")]
+    arguments += ["--bind", str(space.frames), "/f", "--bind", str(space.sockets), "/tmp/.X11-unix"]  # noqa: S108
+    arguments += bwrap.environment({"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
+    # Shared memory would not work across the two sandboxes; without the extension nobody tries it.
+    command = f"/usr/bin/Xvfb :{DISPLAY_NUMBER} -screen 0 {width}x{height}x24 -fbdir /f -nolisten tcp"
+    command += " -noreset -ac -s 0 -extension MIT-SHM"
+    sandbox = bwrap.Sandbox(found, arguments, command.split(), stderr=subprocess.PIPE, user=unprivileged_id())
+    deadline = time.monotonic() + _START_LIMIT_S
+    ready = (space.sockets / f"X{DISPLAY_NUMBER}", space.frames / "Xvfb_screen0")
+    while not all(path.exists() for path in ready):
+        if sandbox.process.poll() is not None or time.monotonic() > deadline:
+            sandbox.kill()
+            said = sandbox.process.stderr.read(4096) if sandbox.process.stderr else b""
+            sandbox.close()
+            raise SandboxError(
+                "the display did not start: " + (bwrap.first_line(said) or "no reason given"),
+                expected="Xvfb to start in a sandbox",
+                next="pyrite doctor",
+            )
+        time.sleep(0.01)
+    return sandbox
+
+
+class Applications:
+    """The sandbox in which window manager and applications run."""
+
+    def __init__(
+        self, found: bwrap.Bubblewrap, space: Workspace, home_limit: int, group: cgroup.Group
+    ) -> None:
+        arguments = [*bwrap.root(found, etc=_ETC, var=_VAR), *bwrap.namespaces(found), "--as-pid-1"]
+        arguments += _masked(found)
+        arguments += ["--bind", str(space.home), HOME, "--chdir", HOME]
+        arguments += ["--ro-bind", str(space.sockets), "/tmp/.X11-unix"]  # noqa: S108
+        arguments += ["--perms", "0700", "--dir", f"/run/user/{bwrap.INSIDE_ID}"]
+        arguments += bwrap.environment(_environment())
+        limits = [str(home_limit // 512), str(PROCESS_LIMIT)]
+        command = ["/bin/sh", "-c", _LIMITED, "sh", *limits, _LAUNCHER]
+        self.sandbox = bwrap.Sandbox(
+            found,
+            arguments,
+            command,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            user=unprivileged_id(),
+            group=group,
+        )
+        if self.sandbox.init_pid is None:
+            said = self.sandbox.process.stderr.read(4096) if self.sandbox.process.stderr else b""
+            self.sandbox.close()
+            raise SandboxError(f"the sandbox did not start: {bwrap.first_line(said)}", next="pyrite doctor")
+        self.init_pid: int = self.sandbox.init_pid
+        assert self.sandbox.process.stdin is not None
+        self._commands = self.sandbox.process.stdin.fileno()
+        os.set_blocking(self._commands, False)
+
+    def launch(self, command: list[str]) -> bool:
+        """Have a command started in the home; False where the sandbox no longer takes any."""
+        line = " ".join(os.fsencode(word).hex() for word in command).encode() + b"\n"
+        try:
+            return os.write(self._commands, line) == len(line)
+        except OSError:
+            return False
+
+    def check_isolation(self) -> None:
+        """Raise `SandboxError` unless network, processes and files are really apart from the host's."""
+        for kind in ("net", "pid", "mnt", "user", "ipc"):
+            inside = os.readlink(f"/proc/{self.init_pid}/ns/{kind}")
+            if inside == os.readlink(f"/proc/self/ns/{kind}"):
+                raise SandboxError(
+                    f"the sandbox shares the host's {kind} namespace",
+                    expected="a namespace of its own",
+                    next="pyrite doctor",
+                )
+
+
+def _masked(found: bwrap.Bubblewrap) -> list[str]:
+    """Arguments that hide pyrite itself where it is installed below /usr: it holds tasks and answers."""
+    package = Path(pyrite.__file__).resolve().parent
+    if package.is_relative_to("/usr") and not package.is_relative_to("/usr/local"):
+        return found.tmpfs(str(package), 1 << 20)
+    return []
+
+
+def _environment() -> dict[str, str]:
+    runtime = f"/run/user/{bwrap.INSIDE_ID}"
+    return {
+        "HOME": HOME,
+        "USER": "agent",
+        "LOGNAME": "agent",
+        "SHELL": "/bin/sh",
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "DISPLAY": f":{DISPLAY_NUMBER}",
+        "XDG_RUNTIME_DIR": runtime,
+        "DBUS_SESSION_BUS_ADDRESS": f"unix:path={runtime}/bus",
+        "NO_AT_BRIDGE": "1",
+        "SAL_USE_VCLPLUGIN": "gtk3",
+    }

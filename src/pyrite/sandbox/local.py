@@ -1,0 +1,374 @@
+"""Desktops on this machine: bubblewrap, Xvfb and openbox, driven from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pyrite.errors import InputError, SandboxError
+from pyrite.records import Action, Facts, Launch
+from pyrite.sandbox import apps, bwrap, cgroup, desktop, end_state, image, inputs, processes, seed
+from pyrite.sandbox import settle as readiness
+from pyrite.sandbox.backend import EndState, Observation, SessionSpec
+from pyrite.sandbox.framebuffer import Framebuffer
+from pyrite.sandbox.keyboard import Keyboard
+from pyrite.sandbox.watchdog import Watchdog
+from pyrite.sandbox.xclient import DisplayLost, XClient
+
+OPEN_LIMIT_S = 90.0
+"""Longest wait for the application that a session starts with."""
+LAUNCH_LIMIT_S = 30.0
+"""Longest wait for a window after a `launch`."""
+_FIRST_PING_S = 1.0
+_PING_S = 0.03
+_INPUT_LIMIT_S = 60.0
+_DIALOG_LIMIT_S = 2.0
+_FLUSH_S = 0.2
+_CLOSE_LIMIT_S = 1.5
+_CLOSE_ALL_LIMIT_S = 6.0
+_ARCHIVE_FACTOR = 2
+"""An archive holds at most this many times the home limit; sparse files look larger than they are."""
+
+
+class LocalBackend:
+    """Desktops in bubblewrap on this machine."""
+
+    name = "local"
+
+    def __init__(self) -> None:
+        self._bwrap = bwrap.require()
+        missing = desktop.missing_programs()
+        if missing:
+            raise SandboxError(
+                f"not installed: {', '.join(missing)}", expected="a desktop", next="make desktop"
+            )
+
+    def start(self, home: Path, spec: SessionSpec) -> LocalSession:
+        """A desktop whose home is the seed profile with a copy of `home` laid over it.
+
+        The thread that calls this must outlive the session. Raises `SandboxError` where isolation
+        is missing or the application does not open.
+        """
+        if not home.is_dir():
+            raise InputError("no such folder", where=str(home), expected="the initial home of a task")
+        if spec.open is not None:
+            wrong = apps.command(spec.open)
+            if isinstance(wrong, str):
+                raise SandboxError(wrong, expected="an application that is installed", next="make desktop")
+        profile = seed.profile(self._make_profile)
+        return LocalSession(self._bwrap, [profile, home], spec)
+
+    def _make_profile(self, bare: Path, into: Path) -> None:
+        """Start LibreOffice once, quit it, and keep its settings."""
+        spec = SessionSpec(open=Launch(app="calc"))
+        if isinstance(apps.command(Launch(app="calc")), str):
+            seed.take(bare, into)
+            return
+        with LocalSession(self._bwrap, [bare], spec) as session:
+            session.act(Action(action="key", keys="ctrl+q"))
+            deadline = time.monotonic() + LAUNCH_LIMIT_S
+            while session.runs("soffice.bin"):
+                if time.monotonic() > deadline:
+                    raise SandboxError("LibreOffice did not quit after its first start", next="pyrite doctor")
+                time.sleep(0.1)
+            seed.take(session.home, into)
+
+
+class LocalSession:
+    """One desktop. Made by `LocalBackend.start`."""
+
+    def __init__(self, found: bwrap.Bubblewrap, homes: Sequence[Path], spec: SessionSpec) -> None:
+        self.spec = spec
+        self.image = image.name()
+        self.ignores_ping: set[str] = set()
+        """Window classes that promise to answer pings and do not."""
+        self._stack = contextlib.ExitStack()
+        self._started = time.monotonic()
+        self._finished = False
+        with contextlib.ExitStack() as stack:
+            space = desktop.Workspace()
+            stack.callback(space.close)
+            for home in homes:
+                space.lay_in(home)
+            self.home = space.home
+            display = stack.enter_context(desktop.start_display(found, space, spec.width, spec.height))
+            group = cgroup.Group(memory_bytes=spec.memory_limit_bytes, processes=desktop.PROCESS_LIMIT)
+            self._apps = desktop.Applications(found, space, spec.home_limit_bytes, group)
+            stack.enter_context(self._apps.sandbox)
+            self._apps.check_isolation()
+            self._init = self._apps.init_pid
+            self.enforced = _enforced(found, spec, group, display)
+            self._frame = Framebuffer(space.frames / "Xvfb_screen0", spec.width, spec.height)
+            stack.callback(self._frame.close)
+            self._connect(space)
+            stack.callback(self._x.close)
+            in_group = "memory" in group.folders
+            self._watchdog = Watchdog(
+                self.home, spec.home_limit_bytes, self._init, None if in_group else spec.memory_limit_bytes
+            )
+            stack.callback(self._watchdog.stop)
+            if spec.open is not None:
+                self._open(spec.open)
+            self._started = time.monotonic()
+            self._stack = stack.pop_all()
+
+    def _connect(self, space: desktop.Workspace) -> None:
+        try:
+            self._x = XClient(space.sockets / f"X{desktop.DISPLAY_NUMBER}")
+            deadline = time.monotonic() + LAUNCH_LIMIT_S
+            while not self._x.has_window_manager():
+                if time.monotonic() > deadline:
+                    raise SandboxError("the window manager did not start", next="pyrite doctor")
+                time.sleep(0.01)
+            with self._x.connected() as display:
+                self._keyboard = Keyboard(display)
+        except DisplayLost as exc:
+            raise SandboxError(f"the display does not answer: {exc}", next="pyrite doctor") from exc
+
+    def _open(self, launch: Launch) -> None:
+        error, timed_out = self._launch(launch, OPEN_LIMIT_S)
+        if self._apps.sandbox.is_empty():
+            error = "the sandbox ended on its own"
+        if error is None and timed_out:
+            error = f"{launch.app} was not ready within {OPEN_LIMIT_S:g} s"
+        if error is not None:
+            raise SandboxError(error, expected=f"{launch.app} to open", next="pyrite doctor")
+
+    # --- acting
+
+    def act(self, action: Action, *, settle: bool = True) -> Observation:
+        """Perform one action; see `Session.act`."""
+        self._require_running()
+        error = inputs.problem(action, self.spec.width, self.spec.height)
+        late = time.monotonic() - self._started > self.spec.time_limit_s
+        if late:
+            error = f"the time limit of {self.spec.time_limit_s:g} s is over"
+        timed_out = False
+        if error is None:
+            try:
+                error, timed_out = self._perform(action, settle)
+            except DisplayLost as exc:
+                error = f"the display did not take the input: {exc}"
+        return self._observe((), timed_out or late, error)
+
+    def screenshot(self, *, settle: bool = True) -> Observation:
+        """The screen now, or once it is still."""
+        self._require_running()
+        return self._observe(readiness.ACTION_ROUNDS if settle else (), False, None)
+
+    def runs(self, program: str) -> bool:
+        """Whether a process of this executable name is running inside."""
+        return any(
+            os.path.basename(processes.executable(e.pid)) == program for e in processes.inside(self._init)
+        )
+
+    def _require_running(self) -> None:
+        if self._finished:
+            raise SandboxError("the session has ended", expected="no action after finish or close")
+
+    def _perform(self, action: Action, settle: bool) -> tuple[str | None, bool]:
+        if action.action == "launch":
+            launch = Launch(app=action.app or "", args=action.args or ())
+            return self._launch(launch, LAUNCH_LIMIT_S) if settle else (self._send(launch), False)
+        if action.action == "wait":
+            time.sleep(action.seconds or 0.0)
+        windows = self._dialog_windows() if settle and inputs.confirms(action) else None
+        with self._x.connected(_INPUT_LIMIT_S) as display:
+            inputs.perform(display, self._keyboard, action, self._pause)
+        if not settle or action.action in ("answer", "done", "fail"):
+            return None, False
+        if windows is None:
+            return None, not self._settle(readiness.ACTION_ROUNDS)
+        self._await(lambda: self._x.managed() != windows, _DIALOG_LIMIT_S)
+        return None, not self._settle(readiness.DIALOG_ROUNDS)
+
+    def _dialog_windows(self) -> list[int] | None:
+        """The windows there are, where the active one is a dialog; else None."""
+        active = self._x.active()
+        return self._x.managed() if active is not None and self._x.is_dialog(active) else None
+
+    def _pause(self) -> None:
+        self._settle((_FLUSH_S,))
+
+    def _send(self, launch: Launch) -> str | None:
+        command = apps.command(launch)
+        if isinstance(command, str):
+            return command
+        return None if self._apps.launch(command) else "the desktop no longer starts applications"
+
+    def _launch(self, launch: Launch, limit_s: float) -> tuple[str | None, bool]:
+        """Start an application and wait until a new window is there and ready."""
+        before = set(self._x.managed())
+        error = self._send(launch)
+        if error is not None:
+            return error, False
+        if not self._await(lambda: bool(set(self._x.managed()) - before), limit_s):
+            return f"{launch.app} opened no new window within {limit_s:g} s", True
+        self._learn_ping()
+        return None, not self._settle(readiness.START_ROUNDS, max(limit_s, self.spec.settle_limit_s))
+
+    @staticmethod
+    def _await(condition: Any, limit_s: float) -> bool:
+        deadline = time.monotonic() + limit_s
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(readiness.POLL_S)
+        return True
+
+    # --- looking
+
+    def _observe(self, rounds: Sequence[float], timed_out: bool, error: str | None) -> Observation:
+        if rounds:
+            timed_out = not self._settle(rounds) or timed_out
+        return Observation(self._frame.image(), timed_out, error)
+
+    def _settle(self, rounds: Sequence[float], limit_s: float | None = None) -> bool:
+        limit = self.spec.settle_limit_s if limit_s is None else limit_s
+        return readiness.settle(self._frame.checksum, self._ticks_since, self._answers, rounds, limit)
+
+    def _ticks_since(self, earlier: dict[int, int] | None) -> tuple[dict[int, int], int]:
+        now = processes.cpu_ticks(self._init)
+        return now, 0 if earlier is None else processes.grown(earlier, now)
+
+    def _answers(self, patience_s: float = _PING_S) -> bool:
+        """Whether the active window has answered a ping; True where there is nobody to ask."""
+        try:
+            window = self._x.active()
+            if window is None or not self._x.takes_ping(window):
+                return True
+            if self._x.window_class(window) in self.ignores_ping:
+                return True
+            return self._x.ping(window, patience_s)
+        except DisplayLost:
+            return True
+
+    def _learn_ping(self) -> None:
+        """Note an application that promises answers to pings and gives none: pings are advice."""
+        try:
+            window = self._x.active()
+            if window is not None and not self._answers(_FIRST_PING_S):
+                # busy starting, or never going to answer: ask again once before it is believed
+                self._settle((_FLUSH_S,), _FIRST_PING_S)
+                if not self._answers(_FIRST_PING_S):
+                    self.ignores_ping.add(self._x.window_class(window))
+        except DisplayLost:
+            return
+
+    # --- the end
+
+    def finish(self, archive: Path) -> EndState:
+        """End the session; see `Session.finish`."""
+        self._require_running()
+        self._finished = True
+        flush = max((a.flush_s for n, a in apps.APPS.items() if self.runs(Path(a.argv[0]).name)), default=0.0)
+        self._settle((max(_FLUSH_S, flush),), limit_s=max(3.0, flush + 3.0))
+        self._watchdog.stop()
+        frozen = processes.stop_all(self._init)
+        facts = self._facts()
+        if not frozen:  # something keeps running: what it does must not reach into the archive
+            self._apps.sandbox.kill()
+        limit = _ARCHIVE_FACTOR * self.spec.home_limit_bytes
+        digest, omitted = end_state.write_archive(self.home, archive, limit)
+        unsaved = None
+        if frozen:
+            processes.continue_all(self._init)
+            unsaved = self._unsaved()
+        if not self._apps.sandbox.kill():
+            raise SandboxError(
+                "processes of the sandbox could not be killed", next="run the same command again"
+            )
+        found: dict[str, Any] = {"unsaved": unsaved}
+        if omitted:
+            found["omitted"] = list(omitted)
+        return EndState(archive, facts.model_copy(update=found), digest, omitted)
+
+    def _facts(self) -> Facts:
+        windows: tuple[Any, ...] = ()
+        with contextlib.suppress(DisplayLost):
+            windows = self._x.describe()
+        extra: dict[str, Any] = {"limits_hit": list(self._watchdog.hits)} if self._watchdog.hits else {}
+        if self.ignores_ping:
+            extra["ignores_ping"] = sorted(self.ignores_ping)
+        return Facts(
+            processes=processes.describe(self._init),
+            windows=windows,
+            ports=processes.listening_ports(self._init),
+            **extra,
+        )
+
+    def _unsaved(self) -> bool | None:
+        """Ask every window to close: a new dialog means unsaved work, a window that goes means none."""
+        try:
+            windows = self._x.managed()
+            dialogs = [w for w in windows if self._x.is_dialog(w)]
+            answers: list[bool | None] = []
+            deadline = time.monotonic() + _CLOSE_ALL_LIMIT_S
+            for window in [*reversed(dialogs), *(w for w in reversed(windows) if w not in dialogs)]:
+                if time.monotonic() > deadline:
+                    answers.append(None)
+                    break
+                answer = self._close_one(window)
+                if window not in dialogs or answer is not False:
+                    answers.append(answer)
+        except DisplayLost:
+            return None
+        if True in answers:
+            return True
+        return False if answers and None not in answers else None
+
+    def _close_one(self, window: int) -> bool | None:
+        """True: a dialog came up; False: the window went; None: neither."""
+        before = set(self._x.managed())
+        if window not in before:
+            return False
+        self._x.ask_to_close(window)
+        deadline = time.monotonic() + _CLOSE_LIMIT_S
+        while time.monotonic() < deadline:
+            now = self._x.managed()
+            if any(self._x.is_dialog(w) for w in now if w not in before):
+                return True
+            if window not in now:
+                return False
+            time.sleep(readiness.POLL_S)
+        return None
+
+    def close(self) -> None:
+        """Kill what runs and remove what was made; may be called twice."""
+        self._finished = True
+        self._stack.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _enforced(
+    found: bwrap.Bubblewrap, spec: SessionSpec, group: cgroup.Group, display: bwrap.Sandbox
+) -> dict[str, Any]:
+    assert display.init_pid is not None
+    return {
+        "backend": "local",
+        "bubblewrap": found.version,
+        "filesystem": True,
+        "network": True,
+        "pid": True,
+        "seccomp": found.seccomp,
+        "display_apart": True,
+        "unprivileged_id": desktop.unprivileged_id() or os.getuid(),
+        "memory": "cgroup" if "memory" in group.folders else "watchdog",
+        "memory_limit_bytes": spec.memory_limit_bytes,
+        "home": "watchdog",
+        "home_limit_bytes": spec.home_limit_bytes,
+        "processes": "cgroup" if "pids" in group.folders else "rlimit",
+        "time_limit_s": spec.time_limit_s,
+    }

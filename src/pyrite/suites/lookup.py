@@ -1,0 +1,117 @@
+"""Where a bench finds its tasks: <bench>/tasks, then the suites that lock.json names, then --tasks."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pyrite.errors import UsageError
+from pyrite.records import Action
+from pyrite.store.bench import Bench
+from pyrite.suites.suite import Suite, load_suite, suite_names
+from pyrite.tasks.folder import load_folder
+from pyrite.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A source of tasks, as plain data: a built-in suite's name, or a folder of task folders."""
+
+    suite: str | None = None
+    folder: Path | None = None
+
+    def task_ids(self) -> list[str]:
+        """Ids of all tasks here, sorted for a folder and in the suite's order for a suite."""
+        if self.suite is not None:
+            return [task.spec.task_id for task in _suite(self.suite).tasks()]
+        if self.folder is None or not self.folder.is_dir():
+            return []
+        return sorted(p.name for p in self.folder.iterdir() if (p / "task.json").is_file())
+
+    def task(self, task_id: str) -> Task:
+        """The task of that id; `InputError` where its folder cannot be read as one."""
+        if self.suite is not None:
+            return _suite(self.suite).task(task_id)
+        if self.folder is None:
+            raise UsageError(f"no task {task_id!r}")
+        return load_folder(self.folder / task_id)
+
+    def resolved(self) -> dict[str, Any]:
+        """What stands in lock.json about a suite: its name and the digest of what decides."""
+        return {} if self.suite is None else {self.suite: {"digest": _suite(self.suite).digest()}}
+
+    def script(self, task_id: str) -> tuple[Sequence[Action], str]:
+        """What a competent agent does, and what it would truthfully say at the end.
+
+        A folder task has no action list: nobody wrote one down.
+        """
+        if self.suite is None:
+            return (), "The task is done."
+        suite = _suite(self.suite)
+        return suite.script(task_id), suite.claim(task_id)
+
+
+class Lookup:
+    """Find a bench's tasks by id."""
+
+    def __init__(self, bench: Bench, extra: Iterable[Path] = ()) -> None:
+        suites = bench.lock().get("suites", {})
+        self.origins = [Origin(folder=bench.paths.tasks)]
+        self.origins += [Origin(suite=name) for name in suites if name in suite_names()]
+        self.origins += [Origin(folder=folder) for folder in extra]
+
+    def __iter__(self) -> Iterator[tuple[Origin, str]]:
+        """(origin, task_id) of every known task; the first origin of an id counts."""
+        seen: set[str] = set()
+        for origin in self.origins:
+            for task_id in origin.task_ids():
+                if task_id not in seen:
+                    seen.add(task_id)
+                    yield origin, task_id
+
+    def task(self, task_id: str) -> Task | None:
+        """The task of that id, or None where no origin has it."""
+        for origin, known in self:
+            if known == task_id:
+                return origin.task(task_id)
+        return None
+
+    def instruction(self, task_id: str) -> str | None:
+        """The task text, or None where the task is not known."""
+        task = self.task(task_id)
+        return task.spec.instruction if task is not None else None
+
+
+def open_origin(name: str) -> Origin:
+    """Read SUITE as it is typed: the name of a suite, a folder of task folders, or one task folder."""
+    if name in suite_names():
+        return Origin(suite=name)
+    folder = Path(name)
+    if (folder / "task.json").is_file():
+        return Origin(folder=folder.parent)
+    origin = Origin(folder=folder)
+    if not origin.task_ids():
+        raise UsageError(
+            f"no suite and no folder of tasks: {name!r}",
+            expected=", ".join(suite_names()) + ", or a folder that holds <task_id>/task.json",
+            next="pyrite record desk -o runs/first",
+        )
+    return origin
+
+
+def matching(origin: Origin, pattern: str) -> list[tuple[Origin, str]]:
+    """The tasks whose id matches a glob pattern; `UsageError` where none does."""
+    known = origin.task_ids()
+    found = [task_id for task_id in known if fnmatch.fnmatchcase(task_id, pattern)]
+    if not found:
+        raise UsageError(f"no task matches {pattern!r}", expected=", ".join(known))
+    return [(origin, task_id) for task_id in found]
+
+
+@cache
+def _suite(name: str) -> Suite:
+    return load_suite(name)

@@ -1,0 +1,199 @@
+"""Suites by name: the tasks of the families that a package lists.
+
+    suite = load_suite("desk")
+    for task in suite.tasks(): ...
+    suite.script(task_id)           # what a competent agent does
+
+A suite is a list of module names, each of which defines `FAMILY`; an installed package adds one
+through the entry-point group `pyrite.suites`.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from pyrite.errors import UsageError
+from pyrite.records import Action, Benchmark, Initial, InitialFile, Launch, Outcome, StateSpec, TaskSpec
+from pyrite.registry import Registry
+from pyrite.suites.family import Family, KnownState
+from pyrite.tasks.task import Program
+
+SUITES = Registry("suite", {"desk": "pyrite.suites.desk:FAMILIES"})
+VERSION = "1"
+_RUN = "pyrite.suites.run"
+
+
+@dataclass(frozen=True)
+class FamilyTask:
+    """One task of a family; implements `Task`, and pickles."""
+
+    module: str
+    task_id: str
+    suite: str = "desk"
+
+    @property
+    def family(self) -> Family:
+        found: Family = import_module(self.module).FAMILY
+        return found
+
+    @property
+    def spec(self) -> TaskSpec:
+        return _spec(self)
+
+    def builder(self, out: Path, names: Sequence[str]) -> Program:
+        return self._program("build", (str(out.absolute()), *names))
+
+    def verifier(self, home: Path) -> Program:
+        home = home.absolute()
+        return self._program("verify", (str(home),), (home,))
+
+    def verifier_sha256(self) -> str:
+        family = self.family
+        files = family.initial(family.params[self.task_id]).values()
+        return _digest((_RUN, self.module), tuple(str(family.files / name) for name in files), self.task_id)
+
+    def _program(self, command: str, rest: tuple[str, ...], reads: tuple[Path, ...] = ()) -> Program:
+        argv = (sys.executable, "-P", "-m", _RUN, command, self.module, self.task_id, *rest)
+        return Program(argv, self.family.files, reads)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named list of families."""
+
+    name: str
+    modules: tuple[str, ...]
+
+    def tasks(self) -> list[FamilyTask]:
+        """Every task, in the order of the families and their parameters."""
+        return [
+            FamilyTask(module, task_id, self.name)
+            for module in self.modules
+            for task_id in import_module(module).FAMILY.params
+        ]
+
+    def task(self, task_id: str) -> FamilyTask:
+        """One task; raises `UsageError` with the nearest ids for an unknown one."""
+        tasks = {task.task_id: task for task in self.tasks()}
+        if task_id not in tasks:
+            near = difflib.get_close_matches(task_id, tasks, n=1)
+            raise UsageError(
+                f"suite {self.name!r} has no task {task_id!r}",
+                expected=", ".join(tasks),
+                next=f"did you mean {near[0]!r}?" if near else "use one of these ids",
+            )
+        return tasks[task_id]
+
+    def script(self, task_id: str) -> list[Action]:
+        """The actions of a competent agent, `done` last."""
+        family = self.task(task_id).family
+        return [Action.model_validate(action) for action in family.script(family.params[task_id])]
+
+    def claim(self, task_id: str) -> str:
+        """The honest final message of a competent agent."""
+        family = self.task(task_id).family
+        return family.claim(family.params[task_id])
+
+    def digest(self) -> str:
+        """sha256 over every task's verifier, instruction and states."""
+        digest = hashlib.sha256()
+        for task in self.tasks():
+            for part in (task.verifier_sha256(), task.spec.model_dump_json(by_alias=True)):
+                digest.update(part.encode() + b"\0")
+        return digest.hexdigest()
+
+
+def suite_names() -> list[str]:
+    """Names of all suites, those of installed packages included."""
+    return SUITES.names()
+
+
+def load_suite(name: str) -> Suite:
+    """The suite of that name; raises `UsageError` for an unknown one."""
+    return Suite(name, tuple(SUITES.load(name)))
+
+
+@cache
+def _spec(task: FamilyTask) -> TaskSpec:
+    family = task.family
+    params = family.params[task.task_id]
+    app, args = family.opened(params)
+    files = tuple(
+        InitialFile.model_validate({"path": path, "from": name})
+        for path, name in family.initial(params).items()
+    )
+    return TaskSpec(
+        task_id=task.task_id,
+        instruction=family.instruction(params),
+        family=family.name,
+        initial=Initial(files=files, open=Launch(app=app, args=args)),
+        states=(
+            *(_state(state, "good") for state in family.good(params)),
+            *(_state(state, "harmless") for state in family.harmless(params)),
+            *(_state(state, "bad") for state in family.bad(params)),
+        ),
+        reads=family.reads,
+        licence="Apache-2.0",
+        benchmark=Benchmark(name=f"pyrite/{task.suite}", version=VERSION),
+    )
+
+
+def _state(state: KnownState, kind: str) -> StateSpec:
+    outcome = Outcome.FAIL if kind == "bad" else Outcome.PASS
+    return StateSpec.model_validate(
+        {"name": state.name, "kind": kind, "outcome": outcome, "category": state.category}
+    )
+
+
+@cache
+def _digest(modules: tuple[str, ...], files: tuple[str, ...], task_id: str) -> str:
+    """Everything of ours that decides: the modules, all of pyrite that they import, and the files."""
+    digest = hashlib.sha256(task_id.encode())
+    for name in sorted(_closure(modules)):
+        digest.update(b"\0" + name.encode() + b"\0" + _source(name))
+    for path in sorted(files):
+        digest.update(b"\0" + Path(path).name.encode() + b"\0")
+        digest.update(hashlib.sha256(Path(path).read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _closure(modules: tuple[str, ...]) -> set[str]:
+    found: set[str] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(_imports(name))
+    return found
+
+
+def _imports(name: str) -> list[str]:
+    """Modules of pyrite.checks and of the module's own package that a module imports anywhere in it.
+
+    What only builds states (a suite's `edits`) decides nothing and is left out.
+    """
+    found: list[str] = []
+    for node in ast.walk(ast.parse(_source(name))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found.append(node.module)
+        elif isinstance(node, ast.Import):
+            found.extend(alias.name for alias in node.names)
+    return [module for module in found if module.startswith("pyrite.checks.")]
+
+
+@cache
+def _source(name: str) -> bytes:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise UsageError(f"module {name!r} of a suite cannot be found")
+    return Path(spec.origin).read_bytes()

@@ -1,0 +1,333 @@
+"""Verify a bench: replay each task's known states, then decide every episode, one gt.json each.
+
+The only writer of gt.json. Each is written whole or not at all and only where its answer is new, so
+a killed run goes on where it stopped, and one that is run again leaves every byte as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyrite import pool
+from pyrite.errors import InputError, UsageError
+from pyrite.pool import Silent, Watch
+from pyrite.records import BLAME, Meta, Outcome, Truth
+from pyrite.sandbox import confine
+from pyrite.store.bench import Bench
+from pyrite.store.jsonl import write_bytes, write_record
+from pyrite.tasks.task import Task
+from pyrite.truth.decide import Decided, Job, broken, decide, host_image, state_sha256
+from pyrite.truth.replay import ReplayResult, replay
+
+_SILENT = Silent()
+
+OF_THE_VERIFIER = frozenset(cause for cause in BLAME if cause.startswith("verifier_"))
+"""Causes that say something of the verifier on this very state; the others come from elsewhere."""
+
+_ANSWERS = OF_THE_VERIFIER - {"verifier_timeout"}
+"""Of those, what is an answer: a busy machine alone can make a verifier late."""
+
+LISTED = 20
+"""Lines of one kind that the text of a report shows."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """An episode whose outcome is another one than before."""
+
+    episode_id: str
+    before: str
+    after: str
+    kept_as: str
+    """File name of the earlier gt.json."""
+
+
+@dataclass
+class VerifyReport:
+    """What a verification did and found."""
+
+    bench: Path
+    episodes: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    causes: Counter[str] = field(default_factory=Counter)
+    written: int = 0
+    untouched: int = 0
+    moved: list[Moved] = field(default_factory=list)
+    superseded: int = 0
+    """Earlier gt.json files that were kept under another name."""
+    replays: list[ReplayResult] = field(default_factory=list)
+    broken: dict[str, str] = field(default_factory=dict)
+    """Episode folders that cannot be read, with the reason; they count as indeterminate."""
+    problems: list[str] = field(default_factory=list)
+    confinement: dict[str, Any] = field(default_factory=dict)
+
+    def summary(self) -> str:
+        """One line: how many of what."""
+        counts = [f"{self.outcomes[outcome]} {outcome}" for outcome in Outcome]
+        failed = sum(1 for result in self.replays if result.cause)
+        replayed = f"{len(self.replays)} tasks replayed" + (f", {failed} not believed" if failed else "")
+        return f"{self.episodes} episodes: {', '.join(counts)}; {replayed}"
+
+    def text(self) -> str:
+        """The summary and everything that a reader must know, a line each."""
+        lines = [self.summary()]
+        for listed in (
+            [f"indeterminate: {n} {cause} (blame: {BLAME[cause]})" for cause, n in self.causes.most_common()],
+            [f"task {r.task_id}: {r.cause}: {r.detail}" for r in self.replays if r.cause],
+            [f"task {r.task_id}: {text}" for r in self.replays for text in r.problems],
+            [f"episode {name}: {why}" for name, why in sorted(self.broken.items())],
+            [f"moved: {m.episode_id} {m.before} -> {m.after} (earlier: {m.kept_as})" for m in self.moved],
+            self.problems,
+        ):
+            lines += [_one_line(text) for text in listed[:LISTED]]
+            if len(listed) > LISTED:
+                lines.append(f"and {len(listed) - LISTED} more like the last line")
+        if not self.confinement.get("filesystem"):
+            lines.append(f"not confined: {self.confinement.get('reason', 'no reason known')}")
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as one document."""
+        return {
+            "schema_version": "1",
+            "bench": str(self.bench),
+            "episodes": self.episodes,
+            "outcomes": {outcome: self.outcomes[outcome] for outcome in Outcome},
+            "causes": {cause: {"n": n, "blame": BLAME[cause]} for cause, n in self.causes.most_common()},
+            "written": self.written,
+            "untouched": self.untouched,
+            "superseded": self.superseded,
+            "moved": [vars(moved) for moved in self.moved],
+            "replays": [result.as_json() for result in self.replays],
+            "broken": self.broken,
+            "problems": self.problems,
+            "confinement": self.confinement,
+        }
+
+
+def verify(
+    bench: Bench,
+    lookup: Callable[[str], Task | None],
+    *,
+    jobs: int | None = None,
+    image: str | None = None,
+    force: bool = False,
+    runs: int = 1,
+    watch: Watch = _SILENT,
+) -> VerifyReport:
+    """Decide every episode of a bench and write gt.json where the answer is new.
+
+    `lookup` finds a task by its id. `image` names what the states are replayed on (default: this
+    host's deciding libraries). `force` verifies again what has an answer; `runs` verifies each end
+    state that often. The caller holds `bench.exclusive()`. Raises `UsageError` where a task is not
+    found and where there is no episode; `SandboxError` where nothing can be run.
+    """
+    ids = bench.require_episodes()
+    _sweep(bench, ids)
+    report = VerifyReport(bench.root, episodes=len(ids), confinement=confine.what_holds())
+    metas = _metas(bench, ids, report)
+    tasks = _tasks(bench, metas, lookup)
+    watch.total = len(tasks) + len(ids)
+    replays: dict[str, ReplayResult] = {}
+    for task, result in pool.run(
+        partial(replay, image=image or host_image()), tasks.values(), jobs=_workers(jobs, len(tasks))
+    ):
+        replays[task.spec.task_id] = result
+        watch.tick(f"replayed {task.spec.task_id}" + (f": {result.cause}" if result.cause else ""))
+    report.replays = [replays[task_id] for task_id in sorted(replays)]
+    for episode_id in report.broken:
+        _settle(bench, Decided(broken(bench, episode_id, report.broken[episode_id])), report)
+        watch.tick(episode_id)
+    _decide_all(bench, metas, tasks, replays, report, jobs=jobs, force=force, runs=runs, watch=watch)
+    return report
+
+
+def _sweep(bench: Bench, ids: list[str]) -> None:
+    """Remove the halves that a killed run left; nobody else writes, since the caller holds the bench."""
+    for episode_id in ids:
+        for half in bench.paths.episode(episode_id).root.glob(".gt.*.partial"):
+            half.unlink(missing_ok=True)
+
+
+def _metas(bench: Bench, ids: list[str], report: VerifyReport) -> list[Meta]:
+    """The metas that can be read; the others go into the report."""
+    metas = []
+    for episode_id in ids:
+        try:
+            metas.append(bench.meta(episode_id))
+        except InputError as exc:
+            report.broken[episode_id] = f"meta.json: {exc.what}"
+    return metas
+
+
+def _tasks(bench: Bench, metas: list[Meta], lookup: Callable[[str], Task | None]) -> dict[str, Task]:
+    """Every task of the bench by id; all of those that are not found are named at once."""
+    wanted = sorted({meta.task_id for meta in metas})
+    found = {task_id: lookup(task_id) for task_id in wanted}
+    missing = [task_id for task_id, task in found.items() if task is None]
+    if missing:
+        episodes = sum(1 for meta in metas if meta.task_id in missing)
+        named = ", ".join(missing[:10]) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+        raise UsageError(
+            f"no task for {episodes} of {len(metas)} episodes: {named}",
+            where=str(bench.root),
+            expected=f"each task in {bench.paths.tasks}, in a suite of lock.json, or in a folder of --tasks",
+            next=f"pyrite verify {bench.root} --tasks FOLDER_OF_TASKS",
+        )
+    return {task_id: task for task_id, task in found.items() if task is not None}
+
+
+def _workers(jobs: int | None, items: int) -> int | None:
+    """One item needs no other process."""
+    return 1 if items <= 1 else jobs
+
+
+def _decide_all(
+    bench: Bench,
+    metas: list[Meta],
+    tasks: dict[str, Task],
+    replays: dict[str, ReplayResult],
+    report: VerifyReport,
+    *,
+    jobs: int | None,
+    force: bool,
+    runs: int,
+    watch: Watch,
+) -> None:
+    digests = {task_id: task.verifier_sha256() for task_id, task in tasks.items()}
+
+    def owed() -> Iterator[Job]:
+        for meta in metas:
+            job = Job(
+                bench.root,
+                meta.episode_id,
+                tasks[meta.task_id],
+                digests[meta.task_id],
+                state_sha256(bench.paths.episode(meta.episode_id).final_state),
+                replays[meta.task_id],
+                runs,
+            )
+            earlier = _earlier(bench, meta.episode_id)
+            if earlier is not None and not force and _stands(earlier, job):
+                _count(earlier, report)
+                report.untouched += 1
+                watch.tick(meta.episode_id)
+                continue
+            yield job
+
+    for job, decided in pool.run(decide, owed(), jobs=_workers(jobs, len(metas))):
+        _settle(bench, decided, report)
+        watch.tick(f"{job.episode_id} {decided.truth.outcome}")
+
+
+def _earlier(bench: Bench, episode_id: str) -> Truth | None:
+    """The gt.json that is there; None where there is none or it is not one of ours."""
+    try:
+        return bench.truth(episode_id)
+    except InputError:
+        return None
+
+
+def _stands(earlier: Truth, job: Job) -> bool:
+    """Whether an earlier answer still holds: same verifier, same state, and today's replay agrees."""
+    if (earlier.verifier_sha256, earlier.state_sha256) != (job.verifier_sha256, job.state_sha256):
+        return False
+    if job.replay.cause is not None or earlier.cause not in {None, *OF_THE_VERIFIER}:
+        return earlier.cause == job.replay.cause
+    return True
+
+
+def _settle(bench: Bench, decided: Decided, report: VerifyReport) -> None:
+    """Write an answer where it is new, keep what it supersedes, and count it."""
+    truth = decided.truth
+    report.problems += [f"episode {truth.episode_id}: {problem}" for problem in decided.problems]
+    if decided.log:
+        bench.log(f"verify {truth.episode_id}, the verifier printed:\n{decided.log}")
+    path = bench.paths.episode(truth.episode_id).truth
+    earlier = _earlier(bench, truth.episode_id)
+    if earlier is not None:
+        truth = _reconciled(earlier, truth)
+        if _said(earlier) == _said(truth):
+            report.untouched += 1
+            _count(earlier, report)
+            return
+    if path.is_file():
+        kept = _keep(bench, truth.episode_id, earlier, truth)
+        report.superseded += 1
+        if earlier is not None and earlier.outcome is not truth.outcome:
+            report.moved.append(Moved(truth.episode_id, _shown(earlier), _shown(truth), kept))
+    write_record(path, truth)
+    report.written += 1
+    _count(truth, report)
+
+
+def _reconciled(earlier: Truth, truth: Truth) -> Truth:
+    """Same verifier, same state, another answer: then neither is one."""
+    same = (earlier.verifier_sha256, earlier.state_sha256) == (truth.verifier_sha256, truth.state_sha256)
+    answers = all(t.cause is None or t.cause in _ANSWERS for t in (earlier, truth))
+    if not same or not answers or _answer(earlier) == _answer(truth):
+        return truth
+    if earlier.cause == "verifier_not_deterministic":
+        return earlier
+    cause = "verifier_not_deterministic"
+    return truth.model_copy(
+        update={
+            "outcome": Outcome.INDETERMINATE,
+            "passed": None,
+            "category": None,
+            "category_source": None,
+            "candidates": (),
+            "cause": cause,
+            "blame": BLAME[cause],
+            "diagnostics": {
+                "problem": f"earlier {_shown(earlier)}, now {_shown(truth)}, with the same verifier and state"
+            },
+        }
+    )
+
+
+def _answer(truth: Truth) -> tuple[object, ...]:
+    """What the verifier alone answers for."""
+    return truth.outcome, truth.cause, frozenset(truth.candidates)
+
+
+def _said(truth: Truth) -> tuple[object, ...]:
+    """What makes a gt.json another one; times, logs and versions do not."""
+    return (*_answer(truth), truth.category, truth.verifier_sha256, truth.state_sha256)
+
+
+def _shown(truth: Truth) -> str:
+    return truth.cause or str(truth.outcome)
+
+
+def _keep(bench: Bench, episode_id: str, earlier: Truth | None, truth: Truth) -> str:
+    """Copy gt.json to gt.<sha8>.json: of the verifier or state that is another one now, else of its bytes."""
+    paths = bench.paths.episode(episode_id)
+    data = paths.truth.read_bytes()
+    own = hashlib.sha256(data).hexdigest()
+    sha = own
+    if earlier is not None and earlier.verifier_sha256 not in {None, truth.verifier_sha256}:
+        sha = str(earlier.verifier_sha256)
+    elif earlier is not None and earlier.state_sha256 not in {None, truth.state_sha256}:
+        sha = str(earlier.state_sha256)
+    target = paths.earlier_truth(sha)
+    if target.exists() and target.read_bytes() != data:
+        target = paths.earlier_truth(own)
+    write_bytes(target, data)
+    return target.name
+
+
+def _count(truth: Truth, report: VerifyReport) -> None:
+    report.outcomes[truth.outcome] += 1
+    if truth.cause is not None:
+        report.causes[truth.cause] += 1
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:400]

@@ -1,0 +1,189 @@
+"""The rules of the command line, for every verb that there is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pyrite.cli import VERBS, run
+
+ALL = [verb for group in VERBS.values() for verb in group]
+ON_A_BENCH = ["perturb", "verify", "outcomes", "pack", "judge", "measure", "report"]
+EXTRA = {"judge": ["--judge", "accept-all"]}
+PYRITE = [sys.executable, "-m", "pyrite"]
+
+
+def test_the_verbs_on_a_bench_are_all_there() -> None:
+    assert set(ON_A_BENCH) == set(ALL) - {"demo", "doctor", "record"}
+
+
+@pytest.mark.parametrize("verb", ALL)
+def test_help_is_one_screen_with_three_examples_and_exit_codes(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([verb, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("\n") <= 50
+    assert len(re.findall(rf"^ +pyrite {verb}\b", text, re.MULTILINE)) == 3
+    assert "Exit codes: 0 done" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("verb", ["", *ALL])
+def test_help_is_quick_and_imports_neither_records_nor_numpy(verb: str) -> None:
+    script = (
+        "import sys\nfrom pyrite.cli import run\n"
+        f"run([*{[verb] if verb else []!r}, '--help'])\n"
+        "print([m for m in ('numpy', 'pydantic', 'pyrite.records', 'rich', 'PIL') if m in sys.modules])"
+    )
+    times = []
+    for _ in range(3):
+        began = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        times.append(time.monotonic() - began)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert statistics.median(times) < 0.6, "0.3 s on a quiet machine"
+
+
+@pytest.mark.parametrize("verb", ON_A_BENCH)
+@pytest.mark.parametrize("kind", ["missing", "file", "empty", "no episodes"])
+def test_what_is_no_bench_is_exit_2_and_says_what_was_there(
+    verb: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "thing"
+    if kind == "file":
+        path.write_text("x", encoding="utf-8")
+    elif kind != "missing":
+        (path / "episodes" if kind == "no episodes" else path).mkdir(parents=True)
+    arguments = [verb, str(path), *EXTRA.get(verb, [])]
+    assert run(arguments) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert str(path) in seen.err
+    assert "expected:" in seen.err
+    assert "next: pyrite" in seen.err
+    assert "Traceback" not in seen.err
+    assert run([*arguments, "--json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema_version"]
+    assert document["error"].keys() >= {"code", "what", "expected", "next"}
+
+
+@pytest.mark.parametrize("verb", ALL)
+def test_an_unknown_option_is_exit_2_and_names_the_help(
+    verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([verb, "--nonsense"]) == 2
+    assert f"pyrite {verb} --help" in capsys.readouterr().err
+
+
+def test_an_unknown_verb_is_exit_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["mesure", "x", "--json"]) == 2
+    assert "mesure" in json.loads(capsys.readouterr().out)["error"]["what"]
+
+
+@pytest.mark.parametrize("verb", ON_A_BENCH)
+def test_a_malformed_meta_is_named_with_its_field(
+    verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "b" / "episodes" / "ep_1"
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text('{"episode_id": 7}', encoding="utf-8")
+    code = run([verb, str(tmp_path / "b"), *EXTRA.get(verb, [])])
+    seen = capsys.readouterr()
+    assert code in {0, 2, 3}
+    if verb == "verify":
+        assert "ep_1" in seen.out, "a broken episode is data: reported, and in the denominator"
+    else:
+        assert "meta.json" in seen.err + seen.out
+    assert "Traceback" not in seen.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["record", "dusk"], "no suite"),
+        (["record", "desk", "--only", "nothing*", "--dry-run"], "no task matches"),
+        (["record", "desk", "--agent", "scriptd", "--dry-run"], "unknown agent"),
+        (["measure"], "either a BENCH or --table"),
+        (["measure", "--table", "no.csv", "--truth", "t", "--cluster", "c"], "no.csv"),
+        (["record", "desk", "-n", "0"], "0"),
+    ],
+)
+def test_wrong_arguments_are_seen_before_the_environment(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run(arguments) == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bug_is_exit_70_and_its_traceback_goes_to_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pyrite import flow
+
+    (tmp_path / "b" / "episodes").mkdir(parents=True)
+
+    def broken(*args: object, **kwargs: object) -> None:
+        raise AssertionError("it went wrong")
+
+    monkeypatch.setattr(flow, "outcomes", broken)
+    assert run(["outcomes", str(tmp_path / "b")]) == 70
+    seen = capsys.readouterr()
+    assert "Traceback" not in seen.err
+    assert "it went wrong" in seen.err
+    assert "Traceback" in (tmp_path / "b" / "log.txt").read_text(encoding="utf-8")
+
+
+def test_ctrl_c_is_130_and_says_how_to_go_on(tmp_path: Path) -> None:
+    script = (
+        "import sys, time\nfrom pyrite import cli, flow\n"
+        "def slow(*a, **k):\n    print('started', flush=True); time.sleep(60)\n"
+        "flow.outcomes = slow\nsys.exit(cli.run(['outcomes', 'runs/x y']))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "started\n"
+        os.kill(child.pid, signal.SIGINT)
+        _, err = child.communicate(timeout=20)
+    assert child.returncode == 130
+    assert "safe" in err
+    assert "go on: pyrite outcomes 'runs/x y'" in err
+    assert "Traceback" not in err
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m pyrite --help | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+
+
+def test_nothing_is_asked_on_stdin(tmp_path: Path) -> None:
+    for verb in ALL:
+        arguments = [verb] if verb in {"doctor"} else [verb, str(tmp_path / "none"), *EXTRA.get(verb, [])]
+        done = subprocess.run(
+            [*PYRITE, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
+        )
+        assert done.returncode in {0, 2}, verb

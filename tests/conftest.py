@@ -1,0 +1,68 @@
+"""Benches for tests: small, made in a temporary folder, with real images and real lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from pyrite.records import ActionLine, Agent, Meta
+from pyrite.store.bench import Bench
+from pyrite.store.images import save_webp
+from pyrite.store.jsonl import append_lines, write_record
+
+
+@dataclass
+class Episodes:
+    """Makes episodes in one bench."""
+
+    bench: Bench
+    instruction: str = "In Documents/a.ods, sheet Q3, set cell D14 to 4500 and save the file."
+    made: list[str] = field(default_factory=list)
+
+    def add(
+        self,
+        episode_id: str,
+        actions: list[dict[str, Any]],
+        *,
+        colours: list[int] | None = None,
+        **meta: Any,
+    ) -> Meta:
+        """One episode whose i-th screen is a plain image of colour i (or `colours[i]`)."""
+        paths = self.bench.paths.episode(episode_id)
+        paths.screens.mkdir(parents=True)
+        shades = colours or list(range(len(actions) + 1))
+        save_webp(Image.new("RGB", (40, 30), (shades[0], 0, 0)), paths.screens / "000.webp")
+        lines = []
+        for step, action in enumerate(actions, 1):
+            name = f"screens/{step:03d}.webp"
+            save_webp(Image.new("RGB", (40, 30), (shades[step], 0, 0)), paths.root / name)
+            lines.append(ActionLine(step=step, screen=name, **action))
+        append_lines(paths.actions, lines)
+        record = Meta(
+            schema_version="1",
+            episode_id=episode_id,
+            task_id=meta.pop("task_id", "a-task"),
+            source=meta.pop("source", "scripted"),
+            agent=Agent(name=meta.pop("agent", "scripted"), version="1", seed=4321),
+            n_steps=len(lines),
+            created_at="2026-01-01T00:00:00Z",
+            **meta,
+        )
+        write_record(paths.meta, record)
+        self.made.append(episode_id)
+        return record
+
+
+@pytest.fixture
+def episodes(tmp_path: Path) -> Episodes:
+    return Episodes(Bench.create(tmp_path / "bench"))
+
+
+@pytest.fixture
+def instructions(episodes: Episodes) -> Callable[[str], str | None]:
+    return lambda task_id: episodes.instruction

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from PIL import Image
+
+from pyrite.errors import InputError, UsageError
+from pyrite.evidence.conditions import parse, parse_list
+from pyrite.evidence.leaks import Secrets
+from pyrite.evidence.packing import index, load, pack
+from pyrite.evidence.view import view
+from pyrite.records import Category, Meta
+from pyrite.store.images import save_webp
+
+if TYPE_CHECKING:
+    from tests.conftest import Episodes
+
+Instructions = Callable[[str], str | None]
+SIX = [{"action": "type", "text": f"t{i}"} for i in range(5)] + [{"action": "done"}]
+
+
+def nothing(meta: Meta) -> Secrets:
+    return Secrets()
+
+
+def add(episodes: Episodes) -> None:
+    episodes.add("ep_1", SIX, final_message="Saved 4500.", agent="nimble-bot", perturbation="drop-save")
+
+
+@pytest.mark.parametrize(
+    ("name", "images", "steps", "claim"),
+    [
+        ("E1-final", 1, [], None),
+        ("final", 1, [], None),
+        ("E2-last4", 4, [3, 4, 5, 6], None),
+        ("E2-lastk", 4, [3, 4, 5, 6], None),
+        ("last2", 2, [5, 6], None),
+        ("E2-last40", 7, [1, 2, 3, 4, 5, 6], None),
+        ("E3-full", 7, [1, 2, 3, 4, 5, 6], None),
+        ("E2+claim", 4, [3, 4, 5, 6], "Saved 4500."),
+        ("full+claim", 7, [1, 2, 3, 4, 5, 6], "Saved 4500."),
+    ],
+)
+def test_a_condition_shows_what_it_says(
+    episodes: Episodes,
+    instructions: Instructions,
+    name: str,
+    images: int,
+    steps: list[int],
+    claim: str | None,
+) -> None:
+    add(episodes)
+    packing = pack(episodes.bench, [parse(name)], instructions, nothing)
+    evidence = load(episodes.bench, packing.entries[0])
+    assert len(evidence.images) == images
+    assert [a.step for a in evidence.actions] == steps
+    assert evidence.final_message == claim
+    assert evidence.instruction == episodes.instruction
+    for action in evidence.actions:
+        assert action.screen is not None
+        assert evidence.images[action.screen] == evidence.images[images - 7 + action.step]
+
+
+@pytest.mark.parametrize(
+    "name", ["", "E4", "last0", "E2-lastx", "E1-final+thoughts", "claim", "E2+claim+claim"]
+)
+def test_an_unknown_condition_is_refused_not_guessed(name: str) -> None:
+    with pytest.raises(UsageError, match="condition"):
+        parse_list(name)
+
+
+def test_the_same_bytes_when_packed_again(episodes: Episodes, instructions: Instructions) -> None:
+    add(episodes)
+    first = pack(episodes.bench, [parse("E3-full")], instructions, nothing)
+    path = episodes.bench.paths.package("E3-full", first.entries[0].package_id)
+    before, stamp = path.read_bytes(), path.stat().st_mtime_ns
+    assert pack(episodes.bench, [parse("E3-full")], instructions, nothing).entries == first.entries
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == (before, stamp)
+    assert len(episodes.bench.paths.evidence_index.read_text(encoding="utf-8").splitlines()) == 1
+
+
+def test_a_changed_pixel_changes_the_package(episodes: Episodes, instructions: Instructions) -> None:
+    add(episodes)
+    before = pack(episodes.bench, [parse("E1-final")], instructions, nothing).entries[0]
+    save_webp(Image.new("RGB", (40, 30), (99, 0, 0)), episodes.bench.inside("ep_1", "screens/006.webp"))
+    after = pack(episodes.bench, [parse("E1-final")], instructions, nothing).entries[0]
+    assert after.evidence_sha256 != before.evidence_sha256
+    assert index(episodes.bench)["ep_1", "E1-final"] == after
+
+
+def test_equal_frames_are_stored_once(episodes: Episodes, instructions: Instructions) -> None:
+    episodes.add("ep_1", SIX, colours=[1, 1, 2, 2, 1, 2, 2])
+    pack(episodes.bench, [parse("E3-full")], instructions, nothing)
+    assert len(list(episodes.bench.paths.images.iterdir())) == 2
+
+
+def test_nothing_of_who_made_it_is_in_a_package(episodes: Episodes, instructions: Instructions) -> None:
+    add(episodes)
+    pack(episodes.bench, parse_list("E1-final,E2+claim,E3-full"), instructions, nothing)
+    for path in episodes.bench.paths.evidence.rglob("*"):
+        if path.is_file() and path.name != "index.jsonl":
+            data = path.read_bytes()
+            for secret in (b"ep_1", b"nimble-bot", b"drop-save", b"scripted", b"4321"):
+                assert secret not in data
+
+
+def test_a_planted_canary_is_found_and_the_views_own_words_are_not(
+    episodes: Episodes, instructions: Instructions
+) -> None:
+    episodes.add("ep_1", [{"action": "type", "text": "canary-7f3 F-CLAIM"}])
+    secrets = Secrets(
+        names=("ep_1", "scripted"), texts=("canary-7f3", *Category), values=("4500", "D14", "canary-7f3")
+    )
+    leaks = pack(episodes.bench, [parse("E3-full")], instructions, lambda meta: secrets).leaks
+    assert {leak.secret for leak in leaks} == {"canary-7f3", "F-CLAIM"}
+
+
+def test_a_verifiers_value_in_a_package_is_a_leak(episodes: Episodes) -> None:
+    episodes.add("ep_1", [{"action": "done"}])
+    secrets = Secrets(values=("wholly unseen",))
+    leaking = pack(episodes.bench, [parse("E1-final")], lambda t: "do it", lambda meta: secrets)
+    assert leaking.leaks == ()
+
+
+def test_metadata_of_an_image_is_searched(episodes: Episodes, instructions: Instructions) -> None:
+    from PIL.PngImagePlugin import PngInfo
+
+    add(episodes)
+    entry = pack(episodes.bench, [parse("E1-final")], instructions, nothing).entries[0]
+    image = episodes.bench.paths.image(load(episodes.bench, entry).images[0])
+    note = PngInfo()
+    note.add_text("agent", "nimble-bot")
+    Image.open(image).save(image, pnginfo=note)
+    found = pack(
+        episodes.bench, [parse("E1-final")], instructions, lambda meta: Secrets(names=("nimble-bot",))
+    ).leaks
+    assert [leak.where[:8] for leak in found] == ["metadata"]
+
+
+def test_a_screen_outside_the_episode_is_refused(episodes: Episodes, instructions: Instructions) -> None:
+    meta = episodes.add("ep_1", [{"action": "done"}])
+    path = episodes.bench.paths.episode("ep_1").actions
+    row = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**row, "screen": "../../../x.png"}) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="leaves the episode"):
+        view(episodes.bench, meta, instructions)
+
+
+def test_an_unknown_task_text_is_a_usage_error(episodes: Episodes) -> None:
+    meta = episodes.add("ep_1", [{"action": "done"}])
+    with pytest.raises(UsageError, match="'a-task'"):
+        view(episodes.bench, meta, lambda task_id: None)

@@ -1,0 +1,36 @@
+"""Screens with recorded readings, and the state of a machine without an OCR engine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyrite.judges import ocr
+
+SCREENS = Path(__file__).resolve().parent / "screens"
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of this test's own."""
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "ocr"
+
+
+@pytest.fixture
+def no_engine(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No OCR engine is installed; the shipped readings are those of the test screens."""
+    monkeypatch.setattr(ocr, "engine", lambda: None)
+    monkeypatch.setattr(ocr, "shipped_file", lambda: SCREENS / "readings.jsonl.zst")
+
+
+@pytest.fixture
+def reference_screens() -> Path:
+    """The screens that lie beside the project, or a skip."""
+    shared = os.environ.get("PYRITE_SHARED") or Path(__file__).resolve().parents[2].parent / "shared"
+    folder = Path(shared) / "reference" / "screens"
+    if not folder.is_dir():
+        pytest.skip(f"no reference screens at {folder} (set PYRITE_SHARED)")
+    return folder

@@ -1,0 +1,52 @@
+"""Record the shipped demo set anew, on the real desktop: `make record`.
+
+Scripted, hasty, idle and quitter on every task of the desk suite, then every defect that applies,
+then the readings of all last screens for the OCR cache.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from pyrite import flow
+from pyrite.cli.screen import Progress
+from pyrite.episodes.shipped import DEMO, ship
+from pyrite.judges import ocr
+from pyrite.store.bench import Bench
+
+LIMIT_BYTES = 9_000_000
+
+
+def main() -> int:
+    progress = Progress()
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="pyrite-record-")) / "demo"
+    with progress.stage("record") as stage:
+        stage.summary = flow.record(
+            "desk", root, agents="scripted,hasty,idle,quitter", jobs=2, watch=stage
+        ).summary()
+    with progress.stage("perturb") as stage:
+        stage.summary = flow.perturb(root, jobs=2, watch=stage).summary()
+    with progress.stage("read") as stage:
+        flow.pack(root, conditions="E1-final,E3-full", watch=stage)
+        judging = flow.judge(root, labels="screen-rules", conditions="E1-final", watch=stage)
+        stage.summary = judging.summary()
+    partial = DEMO.with_name("demo.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    count = ship(Bench(root), partial)
+    images = [path.stem for path in (partial / "images").iterdir()]
+    ocr.ship(images, partial / "ocr.jsonl.zst")
+    size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
+    if size > LIMIT_BYTES:
+        print(f"{size} bytes, more than {LIMIT_BYTES}: not shipped, see {partial}", file=sys.stderr)
+        return 1
+    shutil.rmtree(DEMO, ignore_errors=True)
+    partial.rename(DEMO)
+    print(f"{count} episodes, {len(images)} images, {size / 1e6:.1f} MB in {DEMO}; recorded in {root}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
