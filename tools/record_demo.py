@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from pyrite import flow
+from pyrite.cli import blocks
 from pyrite.cli.screen import Progress
 from pyrite.episodes.shipped import DEMO, ship
 from pyrite.judges import ocr
@@ -21,30 +22,32 @@ LIMIT_BYTES = 9_000_000
 
 
 def main() -> int:
+    """Record below a folder that is given or made, and put the result in its place in the package."""
     progress = Progress()
-    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="pyrite-record-")) / "demo"
+    root = (
+        Path(sys.argv[1]) if len(sys.argv) > 1 else Path(tempfile.mkdtemp(prefix="pyrite-record-")) / "demo"
+    )
     with progress.stage("record") as stage:
-        stage.summary = flow.record(
-            "desk", root, agents="scripted,hasty,idle,quitter", jobs=2, watch=stage
-        ).summary()
+        recording = flow.record("desk", root, workers=2, watch=stage)
+        stage.summary = blocks.recorded(recording)
     with progress.stage("perturb") as stage:
-        stage.summary = flow.perturb(root, jobs=2, watch=stage).summary()
-    with progress.stage("read") as stage:
-        flow.pack(root, conditions="E1-final,E3-full", watch=stage)
-        judging = flow.judge(root, labels="screen-rules", conditions="E1-final", watch=stage)
-        stage.summary = judging.summary()
+        stage.summary = blocks.recorded(flow.perturb(root, workers=2, watch=stage))
+    with progress.stage("read") as stage, ocr.collected() as readings:
+        flow.pack(root, conditions=flow.DEMO_CONDITIONS)
+        judging = flow.judge(root, labels="screen-rules", conditions=flow.DEMO_CONDITIONS, watch=stage)
+        stage.summary = f"{judging.obtained} verdicts, {len(readings)} readings"
     partial = DEMO.with_name("demo.partial")
     shutil.rmtree(partial, ignore_errors=True)
     count = ship(Bench(root), partial)
-    images = [path.stem for path in (partial / "images").iterdir()]
-    ocr.ship(images, partial / "ocr.jsonl.zst")
+    ocr.ship(readings.values(), partial / ocr.shipped_file().name)
+    images = len(list((partial / "images").iterdir()))
     size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
     if size > LIMIT_BYTES:
         print(f"{size} bytes, more than {LIMIT_BYTES}: not shipped, see {partial}", file=sys.stderr)
         return 1
     shutil.rmtree(DEMO, ignore_errors=True)
     partial.rename(DEMO)
-    print(f"{count} episodes, {len(images)} images, {size / 1e6:.1f} MB in {DEMO}; recorded in {root}")
+    print(f"{count} episodes, {images} images, {size / 1e6:.1f} MB in {DEMO}; recorded in {root}")
     return 0
 
 

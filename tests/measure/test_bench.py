@@ -95,7 +95,7 @@ def test_natural_leads_where_it_has_failures(make_bench: Make) -> None:
     made.verdicts("looker", "E1-final", [("n0", "success"), ("n1", "success"), ("n2", "failure")])
     result = measure_bench(made.bench)
     assert result["lead"] == "natural"
-    assert list(result["strata"])[0] == "natural"
+    assert next(iter(result["strata"])) == "natural"
     assert finding(result).startswith("looker accepts 50.0 %")
 
 
@@ -135,6 +135,9 @@ def test_configured_runs_come_from_the_lock(make_bench: Make) -> None:
     block = result["strata"]["natural"]["conditions"]["E1-final"]["judges"]["vlm"]
     assert (block["runs"], block["counts"]["missing"], block["counts"]["fp"]) == (3, 1, 1)
     assert len(result["lock_sha256"]) == 64
+    write_json(made.bench.paths.lock, {"judge_runs": {"vlm": 1}})
+    block = measure_bench(made.bench)["strata"]["natural"]["conditions"]["E1-final"]["judges"]["vlm"]
+    assert (block["runs"], block["counts"]["missing"], block["counts"]["fp"]) == (2, 1, 1)
 
 
 def test_missing_verdicts_are_out_of_the_matrix(make_bench: Make) -> None:

@@ -40,6 +40,7 @@ CSV_ROWS = [("1", "x"), ("2", "y,z"), ("3", "two\nlines"), ("4", None), ("5", 's
         ("bom.csv", b"\xef\xbb\xbfa,b\n1,2\n", [("1", "2")]),
         ("blank_lines.csv", "a,b\n\n1,2\n\n\n3,4\n\n", [("1", "2"), ("3", "4")]),
         ("only_commas.csv", "a,b\n,\n3,4\n", [(None, None), ("3", "4")]),
+        ("spaced.csv", "a, b \n1, 2\n", [("1", " 2")]),
         ("hash.csv", "a,b\n#1,2\n", [("#1", "2")]),
         ("quote_inside.csv", 'a,b\n1,x"y\n2,z"\n', [("1", 'x"y'), ("2", 'z"')]),
         ("null_word.csv", "a,b\nNULL,NaN\n", [("NULL", "NaN")]),
@@ -79,6 +80,7 @@ def test_all_rows_come_through(
         ("two.jsonl", '{"a":1}{"a":2}\n', 1, "not one JSON value"),
         ("latin1.jsonl", b'{"a":1}\n{"a":"\xe9"}\n', 2, "not UTF-8"),
         ("nested.jsonl", '{"a":1}\n{"a":{"b":1}}\n', 2, "nested"),
+        ("twice.jsonl", '{"a":1}\n{"a":1,"a":0}\n', 2, "a key twice"),
         ("list_inside.jsonl", '\n{"a":[1]}\n', 2, "nested"),
     ],
 )
@@ -126,6 +128,15 @@ def test_no_header_or_no_row_is_refused(tmp_path: Path, data: str) -> None:
 
 def test_a_nested_value_in_another_column_is_no_harm(tmp_path: Path) -> None:
     assert rows_of(written(tmp_path / "n.jsonl", '{"a":1,"z":{"b":[1]}}\n'), "a") == [("1",)]
+
+
+def test_the_first_of_several_bad_rows_is_named(tmp_path: Path) -> None:
+    lines = ['{"a":1}'] * 200_000
+    lines[150_000] = lines[190_000] = '{"a":[1]}'
+    path = written(tmp_path / "n.jsonl", "\n".join(lines))
+    with pytest.raises(InputError, match="row 150001, a: a nested value") as caught:
+        read_columns(path, ["a"])
+    assert caught.value.where == f"{path}:150001"
 
 
 def test_keys_of_json_are_exact(tmp_path: Path) -> None:
@@ -210,18 +221,19 @@ def test_a_long_record_is_read(tmp_path: Path) -> None:
 
 
 def test_order_of_rows_is_kept_in_a_long_file(tmp_path: Path) -> None:
-    path = written(tmp_path / "m.csv", "n,p\n" + "".join(f"{i},{i % 7}\n" for i in range(300_000)))
+    path = written(tmp_path / "m.csv", "n,p\n" + "".join(f"{i},{i % 7}\n" for i in range(60_000)))
     table = read_columns(path, ["n"])
-    assert table.rows == 300_000
+    assert table.rows == 60_000
     found = table.columns["n"]
-    assert [found.values[found.codes[i]] for i in (0, 150_000, 299_999)] == ["0", "150000", "299999"]
+    assert (found.codes >= 0).all()
+    assert [found.values[found.codes[i]] for i in (0, 30_000, 59_999)] == ["0", "30000", "59999"]
 
 
-text = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=6)
+text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
 
 
 @given(st.lists(st.tuples(text, text), min_size=1, max_size=8))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_what_a_writer_writes_is_read(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]]
 ) -> None:

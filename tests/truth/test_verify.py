@@ -243,7 +243,7 @@ def test_a_gold_that_breaks_later_takes_the_outcome_back(episodes: Any, make_tas
     folder = episodes.add("b1", episodes.GOOD)
     task = make_task()
     run(episodes.bench, task)
-    states = (*task.spec.states, task.spec.states[0].model_copy(update={"name": "damaged"}))
+    states = (*task.spec.states, task.spec.states[0].model_copy(update={"name": "untouched"}))
     contradictory = FolderTask(task.folder, task.spec.model_copy(update={"states": states}))
     report = run(episodes.bench, contradictory)
     assert truth(folder).cause == "task_invalid"

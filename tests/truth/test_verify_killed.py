@@ -30,7 +30,10 @@ with bench.exclusive():
 def start(bench: Path, tasks: Path, *, kill_after: float | None = None, **env: str) -> tuple[int, str]:
     """Run the program; SIGKILL it after a while, if it still runs. Returns exit code and output."""
     argv = [sys.executable, "-c", PROGRAM, str(bench), str(tasks)]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env={**os.environ, **env}) as process:
+    scratch = tasks.parent / "scratch"
+    scratch.mkdir(exist_ok=True)
+    variables = {**os.environ, "TMPDIR": str(scratch), **env}
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=variables) as process:
         try:
             text, _ = process.communicate(timeout=kill_after or 60)
         except subprocess.TimeoutExpired:

@@ -103,9 +103,10 @@ def digest_file(path: Path) -> str:
         return "unreadable"
     except OSError:
         return "special"
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return "special"
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return "special"
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

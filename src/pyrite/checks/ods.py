@@ -90,7 +90,7 @@ def _tables(package: Package) -> Iterator[_SheetReader]:
     """Each sheet; tables inside of cells, shapes and caches of linked documents are not sheets."""
     path: list[str] = []
     reader: _SheetReader | None = None
-    for event, element in package.elements("content.xml"):
+    for event, element in package.elements("content.xml", whole="table-row"):
         if event == "start":
             path.append(element.tag)
             if path == _BODY:
@@ -100,12 +100,10 @@ def _tables(package: Package) -> Iterator[_SheetReader]:
             continue
         if reader and element.tag == f"{_TABLE}table-row" and _is_sheet_row(path):
             reader.add(element)
-            element.clear()
         elif path == _BODY:
             if reader:
                 yield reader
             reader = None
-            element.clear()
         path.pop()
 
 

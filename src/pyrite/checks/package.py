@@ -38,6 +38,8 @@ class Bounds(NamedTuple):
     ratio: int = 500
     """Unpacked to packed, for members above 1 MB."""
     elements: int = 2_000_000
+    kept_elements: int = 400_000
+    """In one row or string, which is in memory as a whole."""
     depth: int = 200
 
 
@@ -55,10 +57,11 @@ def read_file(path: Path, limit: int) -> bytes:
         raise Unreadable("missing", "there is no such file") from None
     except OSError as exc:
         raise Unreadable("not_a_file", exc.strerror or "cannot be opened") from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise Unreadable("not_a_file", "it is not a regular file")
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise Unreadable("not_a_file", "it is not a regular file")
         if found.st_size > limit:
             raise Unreadable("too_large", f"{found.st_size} bytes, at most {limit} are read")
         return file.read(limit + 1)
@@ -101,21 +104,39 @@ class Package:
         self._check_size(name, len(data), member.compress_size)
         return data
 
-    def elements(self, name: str) -> Iterator[tuple[str, Element]]:
-        """("start" | "end", element) of one XML member; document types and entities are refused."""
-        count = depth = 0
+    def elements(self, name: str, whole: str = "") -> Iterator[tuple[str, Element]]:
+        """("start" | "end", element) of one XML member; document types and entities are refused.
+
+        An element called `whole` still has everything inside of it when it ends; all others are dropped
+        as soon as they have been seen, so memory is bounded by the largest of those.
+        """
+        count = kept = 0
+        path: list[Element] = []
+        outermost = 0
         try:
             for event, element in iterparse(
                 io.BytesIO(self.read(name)), events=("start", "end"), forbid_dtd=True
             ):
                 if event == "start":
+                    path.append(element)
+                    if not outermost and local_name(element) == whole:
+                        outermost, kept = len(path), 0
                     count += 1
-                    depth += 1
-                    if count > self.bounds.elements or depth > self.bounds.depth:
+                    kept += 1
+                    if count > self.bounds.elements or len(path) > self.bounds.depth:
                         raise Unreadable("too_large", f"{name} has too many or too deep elements")
-                else:
-                    depth -= 1
+                    if outermost and kept > self.bounds.kept_elements:
+                        raise Unreadable("too_large", f"{name} has a {whole} of too many elements")
+                    yield event, element
+                    continue
                 yield event, element
+                if outermost == len(path):
+                    outermost = 0
+                path.pop()
+                if not outermost:
+                    element.clear()
+                    if path:
+                        path[-1].remove(element)
         except DefusedXmlException:
             raise Unreadable("forbidden_xml", f"{name} declares a document type or entities") from None
         except (ParseError, ValueError, LookupError) as exc:

@@ -112,10 +112,9 @@ def _sheet_list(package: Package, book: str) -> tuple[list[tuple[str, str]], boo
 
 def _shared_strings(package: Package, path: str) -> list[str]:
     strings: list[str] = []
-    for event, element in package.elements(path):
+    for event, element in package.elements(path, whole="si"):
         if event == "end" and local_name(element) == "si":
             strings.append(_rich_text(element))
-            element.clear()
     return strings
 
 
@@ -301,7 +300,7 @@ def serial_date(serial: float, from_1904: bool) -> str | None:
 def _sheet(package: Package, path: str, name: str, context: _Context) -> Sheet:
     reader = _SheetReader(context)
     parents: list[str] = []
-    for event, element in package.elements(path):
+    for event, element in package.elements(path, whole="row"):
         tag = local_name(element)
         if event == "start":
             parents.append(tag)
@@ -309,7 +308,6 @@ def _sheet(package: Package, path: str, name: str, context: _Context) -> Sheet:
         parents.pop()
         if tag == "row" and parents == ["worksheet", "sheetData"]:
             reader.add(element)
-            element.clear()
         elif tag == "mergeCell":
             reader.merged.append(element.get("ref", "")[:40])
     rows = tuple(RowRun(row, row, cells) for row, cells in sorted(reader.rows.items()) if cells)

@@ -7,48 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyrite.cli import screen
+from pyrite.report.numbers import THIN, count, interval, percent, rate
 
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
     from pyrite.evidence.packing import Packing
     from pyrite.judges.runner import Judging
 
-THIN = "\N{NARROW NO-BREAK SPACE}"
 SHORTCUTS = {"accept-all", "reject-all", "claim", "steps"}
-
-
-# --- numbers as the report writes them
-
-
-def percent(value: float | None, *, reason: str | None = None) -> str:
-    """A rate as per cent with one decimal, or null with its reason.
-
-    >>> percent(0.0924), percent(None, reason="nothing accepted")
-    ('9.2\\u202f%', 'null: nothing accepted')
-    """
-    if value is None:
-        return f"null: {reason}" if reason else "null"
-    return f"{100 * value:.1f}{THIN}%"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """An interval of a rate in per cent; nothing where there is none."""
-    return "" if low is None or high is None else f"[{100 * low:.1f}, {100 * high:.1f}]"
-
-
-def rate(estimate: Mapping[str, Any]) -> str:
-    """A rate with its interval."""
-    text = percent(estimate["value"], reason=estimate.get("reason"))
-    return f"{text} {interval(estimate.get('low'), estimate.get('high'))}".rstrip()
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun, plural where it is one.
-
-    >>> count(1, "episode"), count(1200, "episode")
-    ('1 episode', '1,200 episodes')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 # --- record, pack, judge

@@ -66,7 +66,12 @@ def _run_demo(out: Path, jobs: int | None, progress: Progress, *, cache: bool) -
         stage.summary = blocks.packed(flow.pack(out, conditions=flow.DEMO_CONDITIONS, watch=stage))
     with progress.stage("judge") as stage:
         judging = flow.judge(
-            out, labels=flow.DEMO_JUDGES, conditions=flow.DEMO_CONDITIONS, cache=cache, watch=stage
+            out,
+            labels=flow.DEMO_JUDGES,
+            conditions=flow.DEMO_CONDITIONS,
+            cache=cache,
+            force=True,
+            watch=stage,
         )
         stage.summary = blocks.judged(judging, dry=False) + ", no model called"
     for reason in dict.fromkeys(reason for one in judging.asked for reason in one.why_missing):

@@ -277,7 +277,7 @@ def _padded(image: Image.Image, mode: Mode) -> Image.Image:
 
 
 def _start(installed: Engine) -> Any:
-    """Load the bundled models by path, so that nothing is ever fetched; one thread is the fastest."""
+    """Load the bundled models by path, so that nothing is fetched; one thread costs the least CPU."""
     import onnxruntime
     from rapidocr import RapidOCR
 

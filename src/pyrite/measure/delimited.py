@@ -23,6 +23,7 @@ class Layout:
     """What a scan found."""
 
     header: list[str]
+    """Names of the columns, trimmed."""
     rows: int
     """Records below the header, blank lines left out."""
     longest: int
@@ -87,7 +88,8 @@ def _scan(path: Path, handle: TextIO, delimiter: str) -> Layout:
                 raise InputError(
                     "the first line is blank", where=f"{path}:1", expected="a header with column names"
                 )
-            header = fields if fields is not None else line.rstrip("\r\n").split(delimiter)
+            names = fields if fields is not None else line.rstrip("\r\n").split(delimiter)
+            header = [name.strip() for name in names]
             continue
         if blank and len(header) > 1:
             continue

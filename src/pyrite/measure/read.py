@@ -10,6 +10,8 @@ into its distinct values, so a million rows cost a few megabytes.
 from __future__ import annotations
 
 import difflib
+import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -139,6 +141,7 @@ def unknown_column(path: Path, missing: Sequence[str], there: Sequence[str]) -> 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
+    "temp_directory": str(Path(tempfile.gettempdir()) / f"pyrite-{os.getpid()}.duckdb"),
 }
 
 
@@ -203,18 +206,21 @@ def _load_objects(
     slots = {name: f"c{i}" for i, name in enumerate(wanted)}
     fields = "".join(f", v[{i + 1}] as c{i}, k[{i + 1}] as k{i}" for i in range(len(wanted)))
     con.execute(
-        f"create temp table t as select kind{fields} from (select json_type(json) as kind, "
+        f"create temp table t as select kind, twice{fields} from (select json_type(json) as kind, "
+        f"len(json_keys(json)) <> list_unique(json_keys(json)) as twice, "
         f"json_extract_string(json, {paths}) as v, json_type(json, {paths}) as k from "
         f"read_json_objects({_literal(path)}, format='{layout}', hive_partitioning=false, "
         f"maximum_object_size={max(1 << 24, longest + 1)}))"
     )
     _agree(con, path, rows)
     odd = con.execute(
-        "select r, kind from (select row_number() over () as r, kind from t) where kind <> 'OBJECT' limit 1"
+        "select r, kind from (select row_number() over () as r, kind, twice from t) "
+        "where kind <> 'OBJECT' or twice order by r limit 1"
     )
     if first := odd.fetchone():
+        kind = _KINDS.get(first[1], "a number")
         raise InputError(
-            f"row {first[0]} is {_KINDS.get(first[1], 'a number')}",
+            f"row {first[0]} is {kind if kind != 'an object' else 'an object that has a key twice'}",
             where=_place(path, layout, int(first[0])),
             expected="a JSON object a row",
         )
@@ -226,7 +232,7 @@ def _load_objects(
         present[name] = slot
         nested = con.execute(
             f"select r from (select row_number() over () as r, {kind} as k from t) "
-            "where k in ('OBJECT', 'ARRAY') limit 1"
+            "where k in ('OBJECT', 'ARRAY') order by r limit 1"
         ).fetchone()
         if nested:
             raise InputError(
@@ -284,16 +290,27 @@ def _all_names(con: Connection, path: Path, form: str) -> list[str]:
 
 
 def _encoded(con: Connection, name: str, slot: str) -> TextColumn:
-    """A column as codes into its sorted distinct values, by way of an enum type."""
-    if _one(con, f"select count({slot}) from t") == 0:
-        return TextColumn(name, np.full(int(_one(con, "select count(*) from t")), -1, dtype=np.int32), ())
+    """A column as codes into its sorted distinct values."""
+    names = f"n_{slot}"
     con.execute(
-        f"create type e_{slot} as enum (select distinct {slot} from t where {slot} is not null order by 1)"
+        f"create temp table {names} as select v, row_number() over (order by v) - 1 as k "
+        f"from (select distinct {slot} as v from t where {slot} is not null)"
     )
-    values = tuple(_one(con, f"select enum_range(null::e_{slot})"))
-    found = con.execute(f"select enum_code({slot}::e_{slot})::INTEGER as code from t").fetchnumpy()["code"]
+    values = tuple(con.execute(f"select v from {names} order by k").fetchnumpy()["v"].tolist())
+    if not values:
+        return TextColumn(name, np.full(int(_one(con, "select count(*) from t")), -1, dtype=np.int32), ())
+    if len(values) <= _ENUM_VALUES:
+        con.execute(f"create type e_{slot} as enum (select v from {names} order by k)")
+        query = f"select enum_code({slot}::e_{slot})::INTEGER as code from t"
+    else:
+        query = f"select k::INTEGER as code from t left join {names} on {slot} = v order by t.rowid"
+    found = con.execute(query).fetchnumpy()["code"]
     codes = np.ma.filled(found, -1) if isinstance(found, np.ma.MaskedArray) else found
     return TextColumn(name, codes.astype(np.int32, copy=False), values)
+
+
+_ENUM_VALUES = 20_000
+"""Up to here an enum type is 10 times faster than a join; with a million values a join is 4 times faster."""
 
 
 def _agree(con: Connection, path: Path, rows: int) -> None:

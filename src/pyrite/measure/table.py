@@ -98,7 +98,7 @@ class Table:
     episodes: Episodes
     verdicts: Verdicts
     runs: dict[tuple[str, str], int] = field(default_factory=dict)
-    """(judge, condition) -> configured runs; the highest run seen where it is not here."""
+    """(judge, condition) -> configured runs; the highest run seen where that is more or it is not here."""
     warnings: tuple[str, ...] = ()
 
     def asked(self) -> list[tuple[str, str]]:

@@ -52,11 +52,14 @@ def vote(episode: Codes32, verdict: Codes8, *, episodes: int, runs: int) -> Vote
 
 
 def votes_of(table: Table, judge: str, condition: str) -> Votes:
-    """The voted verdicts of one judge in one condition, one entry an episode of the table."""
+    """The voted verdicts of one judge in one condition, one entry an episode of the table.
+
+    Runs that are there count even where a later command asked for fewer.
+    """
     rows = table.verdicts
     chosen = (rows.judge.codes == rows.judge.names.index(judge)) & (
         rows.condition.codes == rows.condition.names.index(condition)
     )
     seen = int(rows.run[chosen].max(initial=1))
-    runs = table.runs.get((judge, condition), seen)
+    runs = max(table.runs.get((judge, condition), seen), seen)
     return vote(rows.episode[chosen], rows.verdict[chosen], episodes=len(table.episodes), runs=runs)

@@ -87,10 +87,23 @@ class Endings:
     """(condition, description, rows)."""
 
     @property
-    def false_accepts(self) -> int:
-        return sum(
-            s.glyph == "false-accept" for _, _, rows in self.verdicts for row in rows for s in row.said
-        )
+    def on_failures(self) -> tuple[int, int]:
+        """(false accepts, all) of the verdicts that judges, shortcuts aside, gave on the failed endings."""
+        glyphs = [
+            said.glyph
+            for _, _, rows in self.verdicts
+            for row in rows
+            if not row.shortcut
+            for said, ending in zip(row.said, self.shown, strict=True)
+            if ending.outcome == "fail" and said.glyph != "missing"
+        ]
+        return glyphs.count("false-accept"), len(glyphs)
+
+    @property
+    def saved_and_not(self) -> tuple[Ending, Ending] | None:
+        """The two endings whose screens may be the same picture."""
+        by = {ending.kind: ending for ending in self.shown}
+        return (by["saved"], by["not_saved"]) if {"saved", "not_saved"} <= by.keys() else None
 
 
 def endings(bench: Bench) -> Endings | None:

@@ -16,8 +16,8 @@ FEW = 10
 """Under this many episodes there are counts only: no rate, no interval, no ranking."""
 
 REASONS = {
-    "no_negatives": "no failed episodes",
-    "no_positives": "no passed episodes",
+    "no_negatives": "none failed",
+    "no_positives": "none passed",
     "no_such_failures": "no such failures",
     "no_verdicts": "no verdicts",
     "no_scored_episodes": "no determinate outcome",
@@ -43,7 +43,7 @@ def null(reason: str | None = None) -> str:
     """What is not known, with the reason where there is one.
 
     >>> null(), null("no_negatives")
-    ('null', 'null: no failed episodes')
+    ('null', 'null: none failed')
     """
     return f"null: {words(reason)}" if reason else "null"
 

@@ -64,7 +64,7 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("judges", f"{len(judges)}, {asked}" if judges else "none asked"),
         ("condition" if len(conditions) == 1 else "conditions", _listed(conditions, most=3) or "none"),
         ("leading stratum", lead + (f"; also {_listed(others)}" if others and result["lead"] else "")),
-        ("truth", "verifier, from the end state"),
+        ("truth", "verifier"),
     ]
 
 
@@ -138,4 +138,6 @@ def _environment() -> Environment:
 def _visible(value: Any) -> Any:
     if value is None:
         raise TypeError("a template printed None: what is not known must say so")
-    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if isinstance(value, Markup):
+        return Markup("\n").join(Markup(plain(line)) for line in value.split("\n"))  # noqa: S704 - was markup
+    return plain(value) if isinstance(value, str) else value

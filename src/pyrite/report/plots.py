@@ -17,6 +17,7 @@ from pyrite.report.svg import across, element, figure
 
 Mark = Literal["judge", "shortcut"]
 
+_ARROW = "M-14,0 H0 M-5,-4 L0,0 L-5,4"
 _LIMITS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
 _LABEL_FITS = 0.2
 """The share of a bar from which on its label is written inside."""
@@ -108,9 +109,7 @@ def forest_row(
         if low is not None and low <= axis.limit:
             parts.append(_horizontal("range", axis.at(low), axis.at(high)))
         if value > axis.limit + 1e-9 or (high is not None and high > axis.limit + 1e-9):
-            parts.append(
-                _at(axis.at(axis.limit), element("path", {"class": "beyond", "d": "M-6,-4 L0,0 L-6,4"}))
-            )
+            parts.append(_at(axis.at(axis.limit), element("path", {"class": "beyond", "d": _ARROW})))
         if value <= axis.limit + 1e-9:
             parts.append(_mark(mark, axis.at(value)))
     return figure(css, title, *parts)

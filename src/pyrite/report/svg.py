@@ -21,8 +21,9 @@ def element(tag: str, attributes: Mapping[str, Value], *children: Markup | str) 
 
 
 def figure(css: str, title: str, *children: Markup) -> Markup:
-    """An `<svg>` that says what it shows: read out, and shown on hover."""
-    return element("svg", {"class": css, "role": "img"}, element("title", {}, title), *children)
+    """An `<svg>` that says what it shows: read out, and shown on hover. The title is always text."""
+    named = element("title", {}, title.unescape() if isinstance(title, Markup) else title)
+    return element("svg", {"class": css, "role": "img"}, named, *children)
 
 
 def across(share: float) -> str:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 _ROOT = Path("/sys/fs/cgroup")
+_PREFIX = "pyrite-"
 _LIMITS = {
     1: {"memory": "memory.limit_in_bytes", "pids": "pids.max"},
     2: {"memory": "memory.max", "pids": "pids.max"},
@@ -29,12 +30,27 @@ def available() -> dict[str, Path]:
         for version, parent in ((1, _ROOT / controller), (2, _ROOT)):
             if _usable(parent, _LIMITS[version][controller]):
                 found[controller] = parent
+                _sweep(parent)
                 break
     return found
 
 
+def _name() -> str:
+    """A name of its own that says which process made the group."""
+    return f"{_PREFIX}{os.getpid()}-{uuid.uuid4().hex[:12]}"
+
+
+def _sweep(parent: Path) -> None:
+    """Remove empty groups of processes that were killed before they could."""
+    for folder in parent.glob(f"{_PREFIX}*"):
+        maker = folder.name.removeprefix(_PREFIX).split("-")[0]
+        if not os.path.exists(f"/proc/{maker}"):
+            with contextlib.suppress(OSError):  # the kernel refuses where processes are left in it
+                folder.rmdir()
+
+
 def _usable(parent: Path, limit_file: str) -> bool:
-    trial = parent / f"pyrite-{uuid.uuid4().hex}"
+    trial = parent / _name()
     try:
         trial.mkdir()
     except OSError:
@@ -55,7 +71,7 @@ class Group:
     folders: dict[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        name = f"pyrite-{uuid.uuid4().hex}"
+        name = _name()
         for controller, parent in available().items():
             limit = self.memory_bytes if controller == "memory" else self.processes
             folder = parent / name

@@ -34,6 +34,7 @@ FILE_LIMIT = 1 << 30
 """Largest file that a confined program can write, in bytes."""
 PROCESS_LIMIT = 256
 """Most processes and threads that a confined program can have at once."""
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
 _GRACE_S = 5.0
 _DRAIN_S = 1.0
 
@@ -144,7 +145,7 @@ def _environment(scratch: str) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    if _user_site() is not None:
+    if site.ENABLE_USER_SITE:
         out["PYTHONUSERBASE"] = site.getuserbase()
     return out
 
@@ -154,9 +155,8 @@ def _interpreter() -> tuple[Path, ...]:
     """Folders of the running Python, of its packages and of pyrite, and links that lead to them."""
     folders = [Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.base_prefix))]
     folders.append(Path(pyrite.__file__).parent)
-    user = _user_site()
-    if user is not None:
-        folders.append(user)
+    # Packages need not lie below the prefix: Debian's Python keeps some in /usr/local, users in ~/.local.
+    folders += [Path(p) for p in sys.path if os.path.basename(p) in _PACKAGE_FOLDERS and os.path.isdir(p)]
     link = Path(sys.executable)
     while link.is_symlink():
         link = link.parent / os.readlink(link)
@@ -165,12 +165,6 @@ def _interpreter() -> tuple[Path, ...]:
     system = Path("/usr")
     local = Path("/usr/local")
     return tuple(p for p in folders if not p.is_relative_to(system) or p.is_relative_to(local) or p == local)
-
-
-def _user_site() -> Path | None:
-    """The per-user package folder where this Python uses one."""
-    folder = site.getusersitepackages() if site.ENABLE_USER_SITE else None
-    return Path(folder) if folder in sys.path and folder and os.path.isdir(folder) else None
 
 
 def _base(found: bwrap.Bubblewrap) -> list[str]:

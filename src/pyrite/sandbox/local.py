@@ -28,6 +28,7 @@ _FIRST_PING_S = 1.0
 _PING_S = 0.03
 _INPUT_LIMIT_S = 60.0
 _DIALOG_LIMIT_S = 2.0
+_DESKTOP_ROUNDS = (0.1,)
 _FLUSH_S = 0.2
 _CLOSE_LIMIT_S = 1.5
 _CLOSE_ALL_LIMIT_S = 6.0
@@ -103,10 +104,13 @@ class LocalSession:
             self._apps.check_isolation()
             self._init = self._apps.init_pid
             self.enforced = _enforced(found, spec, group, display)
-            self._frame = Framebuffer(space.frames / "Xvfb_screen0", spec.width, spec.height)
-            stack.callback(self._frame.close)
             self._connect(space)
             stack.callback(self._x.close)
+            # only now: the file exists before the server has written its header
+            self._frame = Framebuffer(space.frames / "Xvfb_screen0", spec.width, spec.height)
+            stack.callback(self._frame.close)
+            # openbox announces itself before it takes windows; Xt applications then wait 5 s for it
+            self._settle(_DESKTOP_ROUNDS)
             in_group = "memory" in group.folders
             self._watchdog = Watchdog(
                 self.home, spec.home_limit_bytes, self._init, None if in_group else spec.memory_limit_bytes

@@ -81,8 +81,11 @@ class XClient:
         return found[:MAX_WINDOWS]
 
     def has_window_manager(self) -> bool:
+        """Whether a window manager has announced itself and begun to keep its list of windows."""
         with self.connected() as display:
-            return bool(_words(display, display.screen().root, "_NET_SUPPORTING_WM_CHECK", 1))
+            root = display.screen().root
+            announced = bool(_words(display, root, "_NET_SUPPORTING_WM_CHECK", 1))
+            return announced and _property(display, root, "_NET_CLIENT_LIST", 1) is not None
 
     def active(self) -> int | None:
         """Id of the active window."""

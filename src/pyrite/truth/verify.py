@@ -268,13 +268,11 @@ def _settle(bench: Bench, decided: Decided, report: VerifyReport) -> None:
 
 
 def _reconciled(earlier: Truth, truth: Truth) -> Truth:
-    """Same verifier, same state, another answer: then neither is one."""
+    """Same verifier, same state, another answer: then neither is one, whatever it says from now on."""
     same = (earlier.verifier_sha256, earlier.state_sha256) == (truth.verifier_sha256, truth.state_sha256)
     answers = all(t.cause is None or t.cause in _ANSWERS for t in (earlier, truth))
     if not same or not answers or _answer(earlier) == _answer(truth):
         return truth
-    if earlier.cause == "verifier_not_deterministic":
-        return earlier
     cause = "verifier_not_deterministic"
     return truth.model_copy(
         update={

@@ -245,7 +245,8 @@ def _check_target(params: Params, home: Path, after: dict[str, str], findings: _
     try:
         book = read_workbook(home / params.path)
     except Unreadable as exc:
-        findings.target, findings.found = "unreadable", str(exc)
+        lost = exc.reason in ("missing", "not_a_file")
+        findings.target, findings.found = "missing" if lost else "unreadable", str(exc)
         findings.note_damage(file=params.path, change=f"no longer readable, {exc}")
         return
     findings.compare(params.path, before, book, "F-WRONGTARGET", damage=True)
