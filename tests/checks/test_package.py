@@ -78,6 +78,28 @@ def test_bounds_on_members_names_and_elements() -> None:
     package = Package(ods("<a>" + "<b/>" * 100 + "</a>"), Bounds(elements=50))
     with pytest.raises(Unreadable, match="too many"):
         list(package.elements("content.xml"))
+    package = Package(ods("<a>" + "<b/>" * 100 + "<c>" + "<d/>" * 100 + "</c></a>"), Bounds(kept_elements=50))
+    assert sum(event == "end" for event, _ in package.elements("content.xml")) == 202
+    with pytest.raises(Unreadable, match="a c of too many"):
+        list(package.elements("content.xml", whole="c"))
+
+
+def test_reading_again_and_again_is_bounded() -> None:
+    package = Package(ods("<a>" + "<b/>" * 100 + "</a>"), Bounds(elements=250, total_bytes=1000))
+    list(package.elements("content.xml"))
+    list(package.elements("content.xml"))
+    with pytest.raises(Unreadable, match=r"unpacks to more than|too many"):
+        list(package.elements("content.xml"))
+
+
+def test_only_what_is_asked_for_is_kept_whole() -> None:
+    package = Package(ods("<a><b><c/><c/></b><b><c/></b><d><c/></d></a>"))
+    kept = [
+        (element.tag, len(element))
+        for event, element in package.elements("content.xml", whole="b")
+        if event == "end" and element.tag in "abd"
+    ]
+    assert kept == [("b", 2), ("b", 1), ("d", 0), ("a", 0)]
 
 
 def test_two_members_of_one_name_and_encryption_are_refused() -> None:

@@ -16,7 +16,7 @@ from odf.namespaces import OFFICENS, TABLENS
 from odf.opendocument import OpenDocumentSpreadsheet, load
 from odf.table import CoveredTableCell, Table, TableCell, TableRow
 from odf.teletype import addTextToElement
-from odf.text import A, P, Span
+from odf.text import A, P, S, Span
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
@@ -24,7 +24,7 @@ from openpyxl.utils.datetime import CALENDAR_MAC_1904
 
 from pyrite.checks.cells import Cell, Sheet, read_workbook, reference
 from pyrite.checks.ods import parse_ods
-from pyrite.checks.package import Unreadable
+from pyrite.checks.package import Bounds, Unreadable
 from pyrite.checks.xlsx import parse_xlsx
 
 FILES = Path(__file__).resolve().parents[2] / "src/pyrite/suites/desk/files"
@@ -58,7 +58,10 @@ def ods_cell(value: float | str | None, repeat: int) -> TableCell:
         return TableCell(numbercolumnsrepeated=repeat, valuetype="float", value=repr(value))
     cell = TableCell(numbercolumnsrepeated=repeat, valuetype="string")
     paragraph = P()
-    addTextToElement(paragraph, value)
+    rest = value.lstrip(" ")
+    if rest != value:
+        paragraph.addElement(S(c=len(value) - len(rest)))
+    addTextToElement(paragraph, rest)
     cell.addElement(paragraph)
     return cell
 
@@ -200,6 +203,25 @@ def test_ods_text_with_spans_links_and_paragraphs() -> None:
     table.addElement(row)
     document.spreadsheet.addElement(table)
     assert parse_ods(as_bytes(document)).sheets["S"].at("A1").value == "Amsterdam\ntwo  spaces\tand a tab"
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ("<text:p>Amsterdam </text:p>", "Amsterdam "),
+        ("<text:p><text:s/>lead</text:p>", " lead"),
+        ("<text:p>a <text:s text:c='2'/>b</text:p>", "a   b"),
+        ("<text:p>  \n a \t\n b</text:p>", "a b"),
+        ("<text:p><text:span>a </text:span> b</text:p>", "a b"),
+        ("<text:p>a<office:annotation><text:p>note</text:p></office:annotation>b</text:p>", "ab"),
+        ("<office:annotation><text:p>note</text:p></office:annotation><text:p>a</text:p>", "a"),
+        ("<text:p>a</text:p><text:p/><text:p>b</text:p>", "a\n\nb"),
+    ],
+)
+def test_ods_white_space(raw: str, text: str) -> None:
+    cell = f'<table:table-cell office:value-type="string">{raw}</table:table-cell>'
+    content = f'<table:table table:name="S"><table:table-row>{cell}</table:table-row></table:table>'
+    assert parse_ods(ods_of(content)).sheets["S"].at("A1").value == text
 
 
 def test_ods_merged_cells_keep_the_place_of_what_follows() -> None:
@@ -364,6 +386,25 @@ def test_xlsx_without_references_and_with_shared_formulas() -> None:
         "B9": ("one two\n", None),
         "C9": ("inline", None),
     }
+
+
+def test_xlsx_that_multiplies_what_it_holds_is_refused() -> None:
+    long = "A1+" * 2000 + "A1"
+    master = f'<row><c><f t="shared" si="0">{long}</f></c></row>'
+    rows = master + '<row><c><f t="shared" si="0"/></c></row>' * 3000
+    with pytest.raises(Unreadable, match="shared formulas"):
+        parse_xlsx(xlsx_of(rows))
+    data = xlsx_of("<row><c><v>1</v></c></row>" * 1000)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(buffer, "w") as target:
+        for name in source.namelist():
+            text = source.read(name).decode()
+            if name == "book/w.xml":
+                sheet = '<x:sheet name="{}" q:id="s1"/>'
+                text = text.replace("<x:sheets>", "<x:sheets>" + "".join(map(sheet.format, range(3000))))
+            target.writestr(name, text)
+    with pytest.raises(Unreadable, match="too many"):
+        parse_xlsx(buffer.getvalue(), Bounds(elements=50_000))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
@@ -199,3 +202,34 @@ def test_nothing_is_left_after_a_failed_start(backend: LocalBackend, tmp_path: P
     with pytest.raises(Exception, match="unknown application"):
         backend.start(tmp_path, SessionSpec(open=Launch(app="nothing")))
     assert set(base.glob("pyrite-desk-*")) <= before
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from pyrite.sandbox.backend import SessionSpec
+from pyrite.sandbox.local import LocalBackend
+session = LocalBackend().start(Path(sys.argv[1]), SessionSpec())
+print(session.home.parent, session._init, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_no_process_outlives_pyrite(
+    backend: LocalBackend, tmp_path: Path, eventually: Eventually, number: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        folder, init = process.stdout.readline().split()
+        assert Path(os.fsdecode(folder)).is_dir()
+        process.send_signal(number)
+    assert eventually(lambda: not Path("/proc", os.fsdecode(init)).exists(), 10)
+    os.utime(folder, (1, 1))
+    monkey = pytest.MonkeyPatch()
+    with monkey.context() as patch:
+        patch.setattr(desktop, "_STALE_S", -1.0)
+        desktop._sweep(Path(os.fsdecode(folder)).parent)
+    assert not Path(os.fsdecode(folder)).exists()

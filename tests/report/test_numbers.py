@@ -37,6 +37,7 @@ def test_differences_are_signed_with_a_true_minus() -> None:
 
 def test_kappa_has_three_decimals() -> None:
     assert numbers.coefficient(0.62649) == "0.626"
+    assert numbers.coefficient(-0.0001) == "0.000"
     assert numbers.coefficient_interval(-0.05, 0.5) == "[\u22120.050, 0.500]"
     assert numbers.coefficient(None, reason="no_positives") == "null: none passed"
 

@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.report.text import MESSAGE_LIMIT, cut, lines, plain
+from pyrite.report.text import MESSAGE_LIMIT, cut, label, lines, plain
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
@@ -39,3 +39,9 @@ def test_a_message_keeps_its_lines() -> None:
     assert lines("one\ntwo\u202e") == ["one", "two\\u202e"]
     assert lines("") == [""]
     assert lines("\n" * 30)[-1] == "… (22 more lines)"
+
+
+def test_a_label_breaks_between_its_parameters_and_stays_escaped() -> None:
+    assert label("vlm@model=<b>,eyes=ocr") == "vlm@<wbr>model=&lt;b&gt;,<wbr>eyes=ocr"
+    assert label("claim,") == "claim,"
+    assert label("x" * 70).endswith("… (10 more characters)")

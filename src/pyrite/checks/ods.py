@@ -166,6 +166,10 @@ def _text(cell: Element) -> str:
 
 
 def _paragraph(paragraph: Element) -> str:
+    """Runs of white space are one space and none at the start; at the end one stays.
+
+    The format drops it there too, but LibreOffice writes and reads it: "Amsterdam " is not "Amsterdam".
+    """
     parts: list[str] = []
     space = True
     spaces = 0
@@ -198,8 +202,6 @@ def _paragraph(paragraph: Element) -> str:
             literal(child.tail)
 
     walk(paragraph)
-    if space and parts and parts[-1] == " ":
-        parts.pop()
     return "".join(parts)
 
 

@@ -35,9 +35,12 @@ class Bounds(NamedTuple):
     file_bytes: int = 32 << 20
     entries: int = 2000
     member_bytes: int = 64 << 20
+    total_bytes: int = 256 << 20
+    """Unpacked, over all reads: a workbook may name one member a thousand times."""
     ratio: int = 500
     """Unpacked to packed, for members above 1 MB."""
     elements: int = 2_000_000
+    """XML elements, over all reads."""
     kept_elements: int = 400_000
     """In one row or string, which is in memory as a whole."""
     depth: int = 200
@@ -72,6 +75,8 @@ class Package:
 
     def __init__(self, data: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         self.bounds = bounds
+        self._bytes_read = 0
+        self._elements_read = 0
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OverflowError, EOFError, NotImplementedError, OSError):
@@ -102,6 +107,9 @@ class Package:
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as exc:
             raise Unreadable("damaged", f"{name}: {exc}") from None
         self._check_size(name, len(data), member.compress_size)
+        self._bytes_read += len(data)
+        if self._bytes_read > self.bounds.total_bytes:
+            raise Unreadable("too_large", f"it unpacks to more than {self.bounds.total_bytes} bytes")
         return data
 
     def elements(self, name: str, whole: str = "") -> Iterator[tuple[str, Element]]:
@@ -110,7 +118,7 @@ class Package:
         An element called `whole` still has everything inside of it when it ends; all others are dropped
         as soon as they have been seen, so memory is bounded by the largest of those.
         """
-        count = kept = 0
+        kept = 0
         path: list[Element] = []
         outermost = 0
         try:
@@ -121,9 +129,9 @@ class Package:
                     path.append(element)
                     if not outermost and local_name(element) == whole:
                         outermost, kept = len(path), 0
-                    count += 1
+                    self._elements_read += 1
                     kept += 1
-                    if count > self.bounds.elements or len(path) > self.bounds.depth:
+                    if self._elements_read > self.bounds.elements or len(path) > self.bounds.depth:
                         raise Unreadable("too_large", f"{name} has too many or too deep elements")
                     if outermost and kept > self.bounds.kept_elements:
                         raise Unreadable("too_large", f"{name} has a {whole} of too many elements")

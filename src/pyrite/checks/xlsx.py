@@ -25,6 +25,9 @@ _BUILTIN_TIMES = frozenset({18, 19, 20, 21, 45, 47})
 _BUILTIN_SHOWN = {9: "percentage", 10: "percentage", **dict.fromkeys((5, 6, 7, 8, 42, 44), "currency")}
 _ELAPSED = 46
 _MAX_ROW, _MAX_COLUMN = 1 << 20, 1 << 14
+_CODE_LENGTH = 255
+_FORMULA_LENGTH = 8192
+_SHARED_TEXT = 16 << 20
 
 
 class _Style(NamedTuple):
@@ -147,7 +150,7 @@ def _styles(package: Package, path: str) -> list[_Style]:
 
 def _style(number: str, codes: dict[str, str]) -> _Style:
     if number in codes:
-        return style_of_code(codes[number])
+        return style_of_code(codes[number][:_CODE_LENGTH])
     key = int(number) if re.fullmatch(r"\d{1,6}", number, re.ASCII) else 0
     if key == _ELAPSED:
         return _Style("elapsed")
@@ -182,6 +185,7 @@ class _SheetReader:
         self.rows: dict[int, tuple[CellRun, ...]] = {}
         self.merged: list[str] = []
         self.shared: dict[str, tuple[str, int, int]] = {}
+        self.shared_text = 0
         self.row = 0
 
     def add(self, element: Element) -> None:
@@ -236,6 +240,9 @@ class _SheetReader:
                 self.shared[key] = (text, self.row, column)
             elif key in self.shared:
                 master, row, start = self.shared[key]
+                self.shared_text += len(master)
+                if len(master) > _FORMULA_LENGTH or self.shared_text > _SHARED_TEXT:
+                    raise Unreadable("too_large", "its shared formulas are too long")
                 text = translate(master, self.row - row, column - start)
             else:
                 raise Unreadable("damaged", f"shared formula {key[:20]!r} is not defined")

@@ -102,6 +102,7 @@ def outcomes_text(result: Mapping[str, Any]) -> str:
         f"{one['episode_id']}: indeterminate, {one['cause']}, blame {one['blame']}"
         for one in result["indeterminate"][:20]
     ]
+    lines += [f"episodes/{one['episode_id']}/meta.json: {one['problem']}" for one in result["broken"][:20]]
     if result["unverified"]:
         lines.append(
             f"{count(len(result['unverified']), 'episode')} not verified: they count as indeterminate"
@@ -155,9 +156,9 @@ def doctor_text(capabilities: Sequence[Any]) -> str:
     marks = {True: "✓", False: "✗", None: "·"}
     lines = []
     for one in capabilities:
-        lines.append(f" {marks[one.ok]} {one.name:<22} {one.detail}")
+        lines.append(f" {marks[one.ok]} {one.name:<27} {one.detail}")
         if one.ok is False and one.install:
-            lines.append(f"   {'':<22} install: {one.install}")
+            lines.append(f"   {'':<27} install: {one.install}")
     return "\n".join(lines)
 
 
@@ -187,11 +188,27 @@ def print_measure(result: Mapping[str, Any], *, no_color: bool) -> None:
     _print_warnings(result)
 
 
+def demo_tables(result: Mapping[str, Any], *, no_color: bool) -> None:
+    """A table a stratum, the leading one first: each judge in the first condition that it takes."""
+    lead = result["lead"]
+    for name in sorted(result["strata"], key=lambda name: name != lead):
+        stratum = result["strata"][name]
+        judges: dict[str, Any] = {}
+        for condition, cell in sorted(stratum["conditions"].items()):
+            for label, judge in cell["judges"].items():
+                if not any(known.startswith(f"{label}, ") for known in judges):
+                    judges[f"{label}, {condition}"] = judge
+        screen.result("\n" + truth_text(f"{name}{' (leads)' if name == lead else ''}", stratum["truth"], {}))
+        if judges:
+            screen.result("")
+            judge_table(judges, no_color=no_color)
+
+
 def judge_table(judges: Mapping[str, Any], *, no_color: bool) -> None:
     """One row a judge, in 100 columns; a judge that accepts failures is marked."""
     columns = [
         ("judge", "left"),
-        ("acc / failed", "right"),
+        ("acc/failed", "right"),
         ("FPR [95 % CI]", "right"),
         ("TPR [95 % CI]", "right"),
         ("FDR", "right"),
@@ -203,11 +220,12 @@ def judge_table(judges: Mapping[str, Any], *, no_color: bool) -> None:
     for label, judge in judges.items():
         counts = judge["counts"]
         negatives = counts["fp"] + counts["tn"]
-        look = screen.LOOK_HERE if label not in SHORTCUTS and counts["fp"] else ""
+        shortcut = label.split(",")[0] in SHORTCUTS
+        look = screen.LOOK_HERE if counts["fp"] and not shortcut else ""
         rows.append(
             [
-                (label, look or ("dim" if label in SHORTCUTS else "bold")),
-                (f"{counts['fp']} / {negatives}", look),
+                (label, look or ("dim" if shortcut else "bold")),
+                (f"{counts['fp']}/{negatives}", look),
                 (short_rate(judge["fpr"]), look),
                 (short_rate(judge["tpr"]), ""),
                 (percent(judge["fdr"]["value"]), ""),

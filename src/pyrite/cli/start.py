@@ -88,14 +88,9 @@ def _run_demo(out: Path, jobs: int | None, progress: Progress, *, cache: bool) -
 def _print_demo(result: dict[str, Any], html: Path, out: Path, *, no_color: bool) -> None:
     from pyrite.cli import blocks, screen
 
-    stratum = result["strata"][result["lead"]]
     screen.result("")
     screen.styled(result["finding"], "bold", no_color=no_color)
-    for condition, cell in stratum["conditions"].items():
-        screen.result(f"\n{result['lead']}, {condition}")
-        blocks.judge_table(cell["judges"], no_color=no_color)
-    for name, other in result["strata"].items():
-        screen.result("\n" + blocks.truth_text(name, other["truth"], {}))
+    blocks.demo_tables(result, no_color=no_color)
     screen.result("")
     screen.styled(
         "The agents here are scripted. This shows how pyrite measures, not how good an agent or a judge is.",

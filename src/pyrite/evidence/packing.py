@@ -21,7 +21,7 @@ from pyrite.evidence.view import EpisodeView, Instructions, view
 from pyrite.pool import Silent, Watch
 from pyrite.records import Evidence, EvidenceEntry, Meta, ViewAction
 from pyrite.store.bench import Bench
-from pyrite.store.images import open_image, pixels_sha256, save_png
+from pyrite.store.images import decode, pixels_sha256, read_image, save_png
 from pyrite.store.jsonl import append_lines, read_lines, read_record, write_bytes
 from pyrite.store.paths import BenchPaths
 
@@ -116,25 +116,29 @@ def load(bench: Bench, entry: EvidenceEntry) -> Evidence:
 
 
 class ImageStore:
-    """evidence/images: each image once, under the sha256 of its pixels."""
+    """evidence/images: each image once, under the sha256 of its pixels. A file seen before is not decoded."""
 
     def __init__(self, paths: BenchPaths) -> None:
         self._paths = paths
-        self._known: dict[tuple[Path, int | None], str] = {}
+        self._known: dict[tuple[str, int | None], str] = {}
 
     def put(self, source: Path, longest_side: int | None) -> str:
         """Store one screen, scaled down to `longest_side` pixels where it is larger."""
-        key = (source, longest_side)
-        if key not in self._known:
-            image = open_image(source)
+        data = read_image(source)
+        content = hashlib.sha256(data).hexdigest()
+        if (content, longest_side) not in self._known:
+            image = decode(data, where=str(source))
+            small = max(image.size) <= MAX_IMAGE_SIDE
             if longest_side is not None and max(image.size) > longest_side:
                 image.thumbnail((longest_side, longest_side), Image.Resampling.LANCZOS)
             digest = pixels_sha256(image)
             target = self._paths.image(digest)
             if not target.is_file():
                 save_png(image, target)
-            self._known[key] = digest
-        return self._known[key]
+            self._known[content, longest_side] = digest
+            if small and longest_side in {None, MAX_IMAGE_SIDE}:
+                self._known[content, None] = self._known[content, MAX_IMAGE_SIDE] = digest
+        return self._known[content, longest_side]
 
 
 def _kept(seen: EpisodeView, condition: Condition) -> list[int]:

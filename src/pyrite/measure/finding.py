@@ -15,6 +15,17 @@ _NOT_NATURAL = {
 }
 
 
+_KINDS = {
+    "F-ABORT": "the agent gave up",
+    "F-CLAIM": "nothing was done and success asserted",
+    "F-UNCOMMITTED": "the screen shows the work, and it was never saved",
+    "F-WRONGTARGET": "saved, but in another place than asked",
+    "F-PARTIAL": "part of it, or the wrong type or form",
+    "F-SIDEEFFECT": "right, with damage elsewhere",
+    "F-WRONGAPP": "done in another document or application",
+}
+
+
 def finding(result: Mapping[str, Any]) -> str:
     """What a result says, in one or two sentences, of the judge with the highest FPR.
 
@@ -50,10 +61,20 @@ def _sentence(name: str, block: Mapping[str, Any], scope: str) -> str:
     fpr, counts = block["fpr"], block["counts"]
     failed = counts["fp"] + counts["tn"]
     said = f"{name} accepts {_rate(fpr)} of failed episodes, {counts['fp']} of {failed}{scope}."
+    said += _mostly(block)
     if block["fdr"]["value"] is not None and counts["tp"] + counts["fn"]:
         accepted = counts["tp"] + counts["fp"]
         said += f" Of what it accepts, {_rate(block['fdr'])} has failed, {counts['fp']} of {accepted}."
     return said
+
+
+def _mostly(block: Mapping[str, Any]) -> str:
+    """What kind of failure most of the false accepts are, where categories are known."""
+    accepted = {code: seen["accepted"] for code, seen in block.get("by_category", {}).items()}
+    code = max(accepted, key=lambda name: accepted[name], default=None)
+    if code is None or not accepted[code] or code not in _KINDS:
+        return ""
+    return f" {accepted[code]} of the {block['counts']['fp']} are {code}: {_KINDS[code]}."
 
 
 def _truth_only(truth: Mapping[str, Any], of: str) -> str:

@@ -91,12 +91,12 @@ def points_interval(low: float | None, high: float | None) -> str:
 
 
 def coefficient(value: float | None, *, reason: str | None = None) -> str:
-    """Kappa or AUC with three decimals and a true minus.
+    """Kappa or AUC with three decimals and a true minus; zero has no sign.
 
-    >>> coefficient(0.62649), coefficient(-0.1)
-    ('0.626', '−0.100')
+    >>> coefficient(0.62649), coefficient(-0.1), coefficient(-0.0001)
+    ('0.626', '−0.100', '0.000')
     """
-    return null(reason) if value is None else f"{value:.3f}".replace("-", MINUS)
+    return null(reason) if value is None else signed(value, digits=3).removeprefix("+")
 
 
 def coefficient_interval(low: float | None, high: float | None) -> str:

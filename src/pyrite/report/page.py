@@ -14,7 +14,7 @@ import pyrite
 from pyrite.measure.finding import finding
 from pyrite.report import numbers, plots, sections
 from pyrite.report.endings import Endings
-from pyrite.report.text import cut, lines, plain
+from pyrite.report.text import cut, label, lines, plain
 
 TEMPLATES = Path(__file__).parent / "templates"
 _RATE = re.compile(r"\d+\.\d %(?: \[\d+\.\d, \d+\.\d\])?")
@@ -131,7 +131,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    found.globals.update(numbers=numbers, plots=plots, sections=sections, cut=cut, lines=lines)
+    found.globals.update(numbers=numbers, plots=plots, sections=sections, cut=cut, label=label, lines=lines)
     return found
 
 

@@ -5,7 +5,10 @@ Escaping for HTML is left to the template engine, which does it everywhere.
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+from markupsafe import Markup
 
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 """Unicode categories that print nothing of their own, or move what stands around them: control
@@ -41,6 +44,15 @@ def cut(text: str, limit: int = NAME_LIMIT) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+
+
+def label(name: str, limit: int = 60) -> Markup:
+    """A judge's label, cut, that may break after @ and after a comma.
+
+    >>> label("vlm@model=a,eyes=b")
+    Markup('vlm@<wbr>model=a,<wbr>eyes=b')
+    """
+    return Markup("<wbr>").join(re.split(r"(?<=[@,])(?=.)", plain(cut(name, limit))))
 
 
 def lines(text: str, limit: int = MESSAGE_LIMIT) -> list[str]:

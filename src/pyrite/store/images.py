@@ -20,17 +20,22 @@ MAX_PIXELS = 40_000_000
 MAX_BYTES = 64 << 20
 
 
-def open_image(path: Path) -> Image.Image:
-    """Decode a PNG or WebP file of at most 40 megapixels to RGB; `InputError` for anything else."""
+def read_image(path: Path) -> bytes:
+    """The bytes of an image file of at most 64 MiB; `InputError` where it cannot be read."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise InputError(
                 f"{size} bytes", where=str(path), expected=f"an image of at most {MAX_BYTES} bytes"
             )
-        return decode(path.read_bytes(), where=str(path))
+        return path.read_bytes()
     except OSError as exc:
         raise InputError(exc.strerror or str(exc), where=str(path), expected="a PNG or WebP image") from exc
+
+
+def open_image(path: Path) -> Image.Image:
+    """Decode a PNG or WebP file of at most 40 megapixels to RGB; `InputError` for anything else."""
+    return decode(read_image(path), where=str(path))
 
 
 def decode(data: bytes, *, where: str) -> Image.Image:

@@ -24,7 +24,7 @@ from pyrite.checks.cells import (
     same_number,
 )
 from pyrite.checks.homes import HomeDiff, TooManyFiles, diff, digest_file, matches, snapshot
-from pyrite.checks.package import Unreadable
+from pyrite.checks.package import Bounds, Unreadable
 from pyrite.checks.verdict import NOTHING_PERSISTED, Result
 from pyrite.suites.family import Family, KnownState
 
@@ -35,6 +35,8 @@ OTHER_DOCUMENTS = tuple(f"**/*.{e}" for e in ("xls", "xlsm", "fods", "ots", "odt
 READS = ("Documents/**", *READABLE, *OTHER_DOCUMENTS)
 MAX_NEW_DOCUMENTS = 20
 MAX_LISTED = 10
+BOUNDS = Bounds(file_bytes=8 << 20, member_bytes=16 << 20, total_bytes=32 << 20, elements=200_000)
+"""A hundred times what the documents of the suite need; all that an agent may leave is read in seconds."""
 
 
 class Params(NamedTuple):
@@ -243,7 +245,7 @@ def _check_target(params: Params, home: Path, after: dict[str, str], findings: _
         findings.note_damage(file=params.path, change="removed")
         return
     try:
-        book = read_workbook(home / params.path)
+        book = read_workbook(home / params.path, BOUNDS)
     except Unreadable as exc:
         lost = exc.reason in ("missing", "not_a_file")
         findings.target, findings.found = "missing" if lost else "unreadable", str(exc)
@@ -285,7 +287,7 @@ def _check_changed(home: Path, path: str, findings: _Findings) -> None:
         return
     before = read_workbook(FILES / Path(path).name)
     try:
-        after = read_workbook(home / path)
+        after = read_workbook(home / path, BOUNDS)
     except Unreadable as exc:
         findings.note_damage(file=path, change=f"no longer readable, {exc}")
         return
@@ -299,7 +301,7 @@ def _check_new(params: Params, home: Path, path: str, findings: _Findings) -> No
     if not matches(path, READABLE):
         return
     try:
-        after = read_workbook(home / path)
+        after = read_workbook(home / path, BOUNDS)
     except Unreadable:
         return
     before = read_workbook(FILES / params.file)

@@ -162,7 +162,11 @@ def bad(params: Params) -> tuple[KnownState, ...]:
     elsewhere, partial, beside = ("F-WRONGTARGET",), ("F-PARTIAL",), ("F-SIDEEFFECT",)
     value = params.value
     near = (
-        [("wrong_case", make.at_target(value.lower())), ("longer", make.at_target(f"{value} North"))]
+        [
+            ("wrong_case", make.at_target(value.lower())),
+            ("space_after", make.at_target(f"{value} ")),
+            ("longer", make.at_target(f"{value} North")),
+        ]
         if isinstance(value, str)
         else [
             ("as_text", make.at_target(params.typed)),
