@@ -306,7 +306,7 @@ def _ods_reference(match: re.Match[str]) -> str:
 
 def write_xlsx(pages: Sequence[Page], path: Path) -> None:
     book = Workbook()
-    book.remove(book.active)
+    book.remove(book[book.sheetnames[0]])
     for page in pages:
         sheet = book.create_sheet(page.name)
         heading = next(at for at, row in enumerate(page.rows) if len(row) > 1)

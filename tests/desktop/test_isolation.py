@@ -18,6 +18,7 @@ import zstandard
 from Xlib.display import Display
 from Xlib.ext import xtest
 
+from pyrite.errors import RunError
 from pyrite.records import Action, Launch
 from pyrite.sandbox import desktop, local, processes, xclient
 from pyrite.sandbox.backend import SessionSpec
@@ -233,3 +234,11 @@ def test_no_process_outlives_pyrite(
         patch.setattr(desktop, "_STALE_S", -1.0)
         desktop._sweep(Path(os.fsdecode(folder)).parent)
     assert not Path(os.fsdecode(folder)).exists()
+
+
+def test_archive_that_cannot_be_written_is_an_error_of_the_run(backend: LocalBackend, tmp_path: Path) -> None:
+    with backend.start(tmp_path, SessionSpec()) as session:
+        with pytest.raises(RunError, match="not written"):
+            session.finish(tmp_path / "absent" / "end.tar.zst")
+        root = session.home.parent
+    assert not root.exists()

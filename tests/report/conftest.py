@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image, ImageDraw
@@ -45,6 +46,7 @@ class Made:
     perturbation: str | None = None
     parent: str | None = None
     screen: Image.Image | Path | None = None
+    diagnostics: dict[str, Any] = field(default_factory=dict)
 
 
 def screen(mark: tuple[int, int] | None = None, size: tuple[int, int] = (320, 240)) -> Image.Image:
@@ -87,6 +89,7 @@ def _lay(bench: Bench, made: Made) -> None:
             "category_source": "state" if made.category else None,
             "cause": made.cause,
             "blame": "verifier" if made.cause else None,
+            "diagnostics": made.diagnostics,
             "verified_at": "2026-01-02T00:00:00Z",
         }
     )

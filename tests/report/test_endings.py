@@ -89,3 +89,20 @@ def test_a_verdict_that_was_never_given_is_missing_not_a_rejection(lab: Any) -> 
         ("missing", "null: no verdict"),
     ]
     assert found.on_failures == (0, 0)
+
+
+def test_what_the_verifier_read_is_shown_without_what_is_empty(lab: Any) -> None:
+    notes = {
+        "elsewhere": [{"cells": "D15", "new_file": False}, {"deep": {"a": [1]}}],
+        "damage": [],
+        "found": 0,
+        "right": False,
+        "note": None,
+    }
+    found = endings(lab.bench([lab.made("a1", diagnostics=notes), lab.made("a2")]))
+    assert found is not None
+    assert found.shown[0].found == (
+        ("found", "0"),
+        ("right", "no"),
+        ("elsewhere", 'cells D15, new file no; deep {"a": [1]}'),
+    )

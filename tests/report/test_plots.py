@@ -36,6 +36,10 @@ def test_a_shortcut_is_a_square_and_a_few_episodes_are_a_tick() -> None:
     assert 'class="few"' in few
     assert 'class="range"' not in few
     assert 'class="mark"' not in few
+    out = forest_row(estimate(1.0, 0.6, 1.0, n=2), Axis(0.8), mark="judge", hollow=True, look=False, title="")
+    assert 'class="beyond"' in out
+    assert 'class="few"' not in out
+    assert 'class="range"' not in out
 
 
 def test_beyond_the_axis_there_is_an_arrow() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from PIL import Image
@@ -56,6 +56,7 @@ def test_equal_screens_do_not_differ_and_other_sizes_cannot_be_compared(lab: Any
     assert difference(lab.screen(), lab.screen(size=(10, 10))) is None
 
 
+@settings(deadline=None)
 @given(
     arrays.arrays(
         np.uint8, st.tuples(st.integers(1, 70), st.integers(1, 70)), elements=st.sampled_from([0, 0, 0, 9])

@@ -27,7 +27,7 @@ _ELAPSED = 46
 _MAX_ROW, _MAX_COLUMN = 1 << 20, 1 << 14
 _CODE_LENGTH = 255
 _FORMULA_LENGTH = 8192
-_SHARED_TEXT = 16 << 20
+_SHARED_TEXT = 8 << 20
 
 
 class _Style(NamedTuple):

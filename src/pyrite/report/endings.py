@@ -6,6 +6,7 @@ that has most of the four; nothing a judge said is looked at to choose it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ TITLES = {
     "wrong_place": "Wrong place",
     "copy": "Saved as a copy",
 }
+MAX_FOUND = 10
 _PERTURBATIONS = {
     "not_saved": ("drop-save", "cancel-dialog"),
     "wrong_place": ("shift-row", "shift-column"),
@@ -55,6 +57,8 @@ class Ending:
     meta: Meta
     outcome: str
     category: str | None
+    found: tuple[tuple[str, str], ...]
+    """What the verifier read from the end state: (name, value) of its diagnostics."""
     screen: str | None
     """A data URI, or None with the reason."""
     reason: str
@@ -117,7 +121,7 @@ def endings(bench: Bench) -> Endings | None:
     screens = {kind: _screen(bench, table.episodes.ids[row]) for kind, row in kinds.items()}
     saved = screens["saved"][0] if "saved" in screens else None
     shown = tuple(
-        _ending(table, metas, kind, row, screens[kind], None if kind == "saved" else saved)
+        _ending(bench, table, metas, kind, row, screens[kind], None if kind == "saved" else saved)
         for kind, row in kinds.items()
     )
     return Endings(
@@ -185,6 +189,7 @@ def _screen(bench: Bench, episode_id: str) -> tuple[Image.Image | None, str]:
 
 
 def _ending(
+    bench: Bench,
     table: Table,
     metas: Mapping[str, Meta],
     kind: str,
@@ -202,11 +207,36 @@ def _ending(
         meta=metas[episode_id],
         outcome="pass" if table.episodes.truth[row] == PASS else "fail",
         category=_category(table, row),
+        found=_found(bench, episode_id),
         screen=data_uri(image) if image is not None else None,
         reason=reason,
         from_saved=difference(saved, image) if image is not None and saved is not None else None,
         compared=compared,
     )
+
+
+def _found(bench: Bench, episode_id: str) -> tuple[tuple[str, str], ...]:
+    """The verifier's diagnostics in words, simple ones first, without what is empty."""
+    truth = bench.truth(episode_id)
+    if truth is None:
+        return ()
+    notes = [(name, value) for name, value in truth.diagnostics.items() if value not in (None, "", [], {})]
+    notes.sort(key=lambda note: isinstance(note[1], list | dict))
+    return tuple((name.replace("_", " "), _in_words(value)) for name, value in notes[:MAX_FOUND])
+
+
+def _in_words(value: Any, depth: int = 0) -> str:
+    """A diagnostic value for people; what is nested deeper than two levels stays JSON."""
+    if isinstance(value, str):
+        return value
+    if depth < 2 and isinstance(value, list):
+        return "; ".join(_in_words(one, depth + 1) for one in value)
+    if depth < 2 and isinstance(value, dict):
+        parts = (f"{name.replace('_', ' ')} {_in_words(one, depth + 1)}" for name, one in value.items())
+        return ", ".join(parts)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _title(kind: str, perturbation: str | None) -> str:

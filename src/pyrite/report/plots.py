@@ -73,7 +73,7 @@ def axis_row(axis: Axis) -> Markup:
     parts = [
         element(
             "text",
-            {"class": "tick", "x": axis.at(tick), "y": 14},
+            {"class": "tick between" if i and (last - i) % 2 else "tick", "x": axis.at(tick), "y": 14},
             percent(tick).replace(".0", "") if i == last else f"{100 * tick:.0f}",
         )
         for i, tick in enumerate(axis.ticks)
@@ -103,10 +103,10 @@ def forest_row(
     css = f"plot {mark}{' hollow' if hollow else ''}{' look' if look else ''}"
     parts = [grid(axis)]
     value, low, high = found["value"], found["low"], found["high"]
-    if value is not None and few(found["n"]):
+    if value is not None and few(found["n"]) and value <= axis.limit:
         parts.append(_at(axis.at(value), element("path", {"class": "few", "d": "M0,-5 V5"})))
     elif value is not None:
-        if low is not None and low <= axis.limit:
+        if low is not None and low <= axis.limit and not few(found["n"]):
             parts.append(_horizontal("range", axis.at(low), axis.at(high)))
         if value > axis.limit + 1e-9 or (high is not None and high > axis.limit + 1e-9):
             parts.append(_at(axis.at(axis.limit), element("path", {"class": "beyond", "d": _ARROW})))

@@ -93,7 +93,7 @@ def difference(before: Image.Image, after: Image.Image) -> Difference | None:
     if before.size != after.size:
         return None
     changed: Flags = (np.asarray(before) != np.asarray(after)).any(axis=2)
-    boxes = [(box, _count(changed, box)) for box in _boxes(changed)]
+    boxes = list(_boxes(changed))
     boxes.sort(key=lambda found: (-found[1], found[0]))
     chosen = sorted(boxes[:MAX_REGIONS], key=lambda found: (found[0][1], found[0][0]))
     regions = tuple(_region(before, after, box, pixels) for box, pixels in chosen)
@@ -127,19 +127,17 @@ def _span(start: int, end: int, least: int, limit: int) -> tuple[int, int]:
     return first, first + length
 
 
-def _count(changed: Flags, box: tuple[int, int, int, int]) -> int:
-    left, top, right, bottom = box
-    return int(changed[top:bottom, left:right].sum())
+def _boxes(changed: Flags) -> Iterator[tuple[tuple[int, int, int, int], int]]:
+    """A tight box around each group of differing pixels, and how many they are.
 
-
-def _boxes(changed: Flags) -> Iterator[tuple[int, int, int, int]]:
-    """Tight boxes around groups of differing pixels: cells of 16 x 16 pixels that touch are one group."""
+    Cells of 16 x 16 pixels that touch are one group; boxes of two groups may overlap, their pixels do not.
+    """
     height, width = changed.shape
     rows, columns = -(-height // _CELL), -(-width // _CELL)
     padded = np.zeros((rows * _CELL, columns * _CELL), dtype=np.bool_)
     padded[:height, :width] = changed
-    cells = padded.reshape(rows, _CELL, columns, _CELL).any(axis=(1, 3))
-    waiting = {(int(row), int(column)) for row, column in np.argwhere(cells)}
+    counts = padded.reshape(rows, _CELL, columns, _CELL).sum(axis=(1, 3))
+    waiting = {(int(row), int(column)) for row, column in np.argwhere(counts)}
     while waiting:
         group, edge = [], [min(waiting)]
         waiting.discard(edge[0])
@@ -149,7 +147,7 @@ def _boxes(changed: Flags) -> Iterator[tuple[int, int, int, int]]:
             near = {(row + dy, column + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)} & waiting
             waiting -= near
             edge.extend(near)
-        yield _tight(changed, group)
+        yield _tight(changed, group), sum(int(counts[cell]) for cell in group)
 
 
 def _tight(changed: Flags, group: list[tuple[int, int]]) -> tuple[int, int, int, int]:

@@ -33,26 +33,6 @@ class Written:
     finding: str
     html_bytes: int
 
-    def summary(self) -> str:
-        """One line."""
-        return f"{self.html.name}, {self.html_bytes / 1e6:.1f} MB, opens from disk"
-
-    def text(self) -> str:
-        """What a terminal shows: the finding, then where the report is."""
-        note = "\nnote     every figure of the leading stratum is null" if self.undecided else ""
-        return f"{plain(self.finding)}{note}\nfigures  {self.json}\nreport   {self.html}"
-
-    def as_json(self) -> dict[str, Any]:
-        """The same as one document."""
-        return {
-            "schema_version": "1",
-            "finding": self.finding,
-            "undecided": self.undecided,
-            "json": str(self.json),
-            "html": str(self.html),
-            "html_bytes": self.html_bytes,
-        }
-
 
 def write(
     bench: Bench, result: Mapping[str, Any], *, options: Mapping[str, Any], force: bool = False

@@ -24,10 +24,11 @@ def packages() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def name() -> str:
-    """Operating system and a digest of all installed packages, such as debian-12-1f3a…"""
+    """Operating system and a digest of all installed packages, such as debian-12-1f3a…, or -unknown."""
     system = platform.freedesktop_os_release() if platform.system() == "Linux" else {}
     label = f"{system.get('ID', platform.system().lower())}-{system.get('VERSION_ID', 'unknown')}"
-    return f"{label}-{digest(packages())[:16]}"
+    installed = packages()
+    return f"{label}-{digest(installed)[:16]}" if installed else f"{label}-unknown"
 
 
 def digest(versions: dict[str, str]) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pyrite.errors import InputError, SandboxError
+from pyrite.errors import InputError, RunError, SandboxError
 from pyrite.records import Action, Facts, Launch
-from pyrite.sandbox import apps, bwrap, cgroup, desktop, end_state, image, inputs, processes, seed
+from pyrite.sandbox import apps, bwrap, cgroup, closing, desktop, end_state, image, inputs, processes, seed
 from pyrite.sandbox import settle as readiness
 from pyrite.sandbox.backend import EndState, Observation, SessionSpec
 from pyrite.sandbox.framebuffer import Framebuffer
@@ -30,8 +30,6 @@ _INPUT_LIMIT_S = 60.0
 _DIALOG_LIMIT_S = 2.0
 _DESKTOP_ROUNDS = (0.1,)
 _FLUSH_S = 0.2
-_CLOSE_LIMIT_S = 1.5
-_CLOSE_ALL_LIMIT_S = 6.0
 _ARCHIVE_FACTOR = 2
 """An archive holds at most this many times the home limit; sparse files look larger than they are."""
 
@@ -61,8 +59,11 @@ class LocalBackend:
             wrong = apps.command(spec.open)
             if isinstance(wrong, str):
                 raise SandboxError(wrong, expected="an application that is installed", next="make desktop")
-        profile = seed.profile(self._make_profile)
-        return LocalSession(self._bwrap, [profile, home], spec)
+        try:
+            profile = seed.profile(self._make_profile)
+            return LocalSession(self._bwrap, [profile, home], spec)
+        except OSError as exc:
+            raise SandboxError(f"the desktop did not start: {exc}", next="pyrite doctor") from exc
 
     def _make_profile(self, bare: Path, into: Path) -> None:
         """Start LibreOffice once, quit it, and keep its settings."""
@@ -184,7 +185,7 @@ class LocalSession:
         windows = self._dialog_windows() if settle and inputs.confirms(action) else None
         with self._x.connected(_INPUT_LIMIT_S) as display:
             inputs.perform(display, self._keyboard, action, self._pause)
-        if not settle or action.action in ("answer", "done", "fail"):
+        if not settle:
             return None, False
         if windows is None:
             return None, not self._settle(readiness.ACTION_ROUNDS)
@@ -278,11 +279,14 @@ class LocalSession:
         if not frozen:  # something keeps running: what it does must not reach into the archive
             self._apps.sandbox.kill()
         limit = _ARCHIVE_FACTOR * self.spec.home_limit_bytes
-        digest, omitted = end_state.write_archive(self.home, archive, limit)
+        try:
+            digest, omitted = end_state.write_archive(self.home, archive, limit)
+        except OSError as exc:
+            raise RunError(f"the end state was not written: {exc}", where=str(archive)) from exc
         unsaved = None
         if frozen:
             processes.continue_all(self._init)
-            unsaved = self._unsaved()
+            unsaved = closing.unsaved(self._x)
         if not self._apps.sandbox.kill():
             raise SandboxError(
                 "processes of the sandbox could not be killed", next="run the same command again"
@@ -305,42 +309,6 @@ class LocalSession:
             ports=processes.listening_ports(self._init),
             **extra,
         )
-
-    def _unsaved(self) -> bool | None:
-        """Ask every window to close: a new dialog means unsaved work, a window that goes means none."""
-        try:
-            windows = self._x.managed()
-            dialogs = [w for w in windows if self._x.is_dialog(w)]
-            answers: list[bool | None] = []
-            deadline = time.monotonic() + _CLOSE_ALL_LIMIT_S
-            for window in [*reversed(dialogs), *(w for w in reversed(windows) if w not in dialogs)]:
-                if time.monotonic() > deadline:
-                    answers.append(None)
-                    break
-                answer = self._close_one(window)
-                if window not in dialogs or answer is not False:
-                    answers.append(answer)
-        except DisplayLost:
-            return None
-        if True in answers:
-            return True
-        return False if answers and None not in answers else None
-
-    def _close_one(self, window: int) -> bool | None:
-        """True: a dialog came up; False: the window went; None: neither."""
-        before = set(self._x.managed())
-        if window not in before:
-            return False
-        self._x.ask_to_close(window)
-        deadline = time.monotonic() + _CLOSE_LIMIT_S
-        while time.monotonic() < deadline:
-            now = self._x.managed()
-            if any(self._x.is_dialog(w) for w in now if w not in before):
-                return True
-            if window not in now:
-                return False
-            time.sleep(readiness.POLL_S)
-        return None
 
     def close(self) -> None:
         """Kill what runs and remove what was made; may be called twice."""

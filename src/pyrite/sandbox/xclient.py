@@ -57,7 +57,7 @@ class XClient:
             timer.daemon = True
             timer.start()
             yield self._display
-        except (error.ConnectionClosedError, error.DisplayError, OSError, ValueError) as exc:
+        except Exception as exc:  # whatever python-xlib makes of a closed socket or a forged event
             self.close()
             raise DisplayLost(str(exc) or type(exc).__name__) from exc
         finally:
@@ -152,7 +152,7 @@ class XClient:
     def _await_ping(self, display: Display, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s
         while True:
-            while display.pending_events():
+            while display.pending_events() and time.monotonic() < deadline:
                 event = display.next_event()
                 if event.type == X.ClientMessage and event.data[0] == 32 and event.data[1][1] == self._ping:
                     return True
