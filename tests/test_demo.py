@@ -76,12 +76,12 @@ def cells(path: Path) -> dict[tuple[str, int, int], object]:
                         found[sheet.title, cell.row, cell.column or 0] = cell.value
         return found
     for table in odf.opendocument.load(path).spreadsheet.getElementsByType(odf.table.Table):
-        for row, column, cell in _walk(table):
+        for row_number, column, cell in _walk(table):
             number = cell.getAttribute("value")
             value: object = float(number) if number else odf.teletype.extractText(cell)
             value = cell.getAttribute("formula") or value
             if value != "":
-                found[table.getAttribute("name"), row, column] = value
+                found[table.getAttribute("name"), row_number, column] = value
     return found
 
 
@@ -222,7 +222,7 @@ def test_a_broken_gold_makes_its_task_indeterminate_and_nothing_else(
     )
     (folder / "states" / "good.sh").write_text("mkdir -p Documents\n", encoding="utf-8")
     strata = demo(copy, capsys)["strata"]
-    outcomes = {m.task_id: set() for m in copy.metas()}
+    outcomes: dict[str, set[tuple[object, ...]]] = {m.task_id: set() for m in copy.metas()}
     for meta in copy.metas():
         truth = copy.truth(meta.episode_id)
         assert truth is not None
