@@ -148,7 +148,7 @@ def unconfined(confinement: Mapping[str, Any]) -> str:
     if confinement.get("filesystem") and confinement.get("network"):
         return ""
     reason = confinement.get("reason") or "bubblewrap is not here"
-    return f"verifiers were not confined (no file or network isolation): {reason}; `apt-get install bubblewrap` helps"
+    return f"verifiers ran without file or network isolation: {reason}; `apt-get install bubblewrap` helps"
 
 
 def doctor_text(capabilities: Sequence[Any]) -> str:
