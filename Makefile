@@ -26,8 +26,8 @@ test-slow: .venv/dev      ## long simulations
 	$(BIN)/python -m pytest -n 2 -m slow
 
 check: .venv/dev          ## what pre-commit runs: format, lint, types, layers
-	$(BIN)/ruff format --check src tests tools
-	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff format --check src tests tools benchmarks
+	$(BIN)/ruff check src tests tools benchmarks
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

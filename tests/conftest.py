@@ -1,4 +1,8 @@
-"""Benches for tests: small, made in a temporary folder, with real images and real lines."""
+"""Benches for tests, small and made in a temporary folder; and the figures that tests report.
+
+A test that measures something says so with `record_property("figure", "0 of 10 ...")`; the figures of
+all tests are listed at the end of a run, also of one that is spread over several processes.
+"""
 
 from __future__ import annotations
 
@@ -66,3 +70,21 @@ def episodes(tmp_path: Path) -> Episodes:
 @pytest.fixture
 def instructions(episodes: Episodes) -> Callable[[str], str | None]:
     return lambda task_id: episodes.instruction
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the figures, sorted by test, each once; one of a test that failed is marked."""
+    found: dict[tuple[str, str], bool] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if not isinstance(report, pytest.TestReport) or report.when == "setup":
+                continue
+            for name, text in report.user_properties:
+                if name == "figure":
+                    key = (report.nodeid, str(text))
+                    found[key] = found.get(key, False) or report.failed
+    if not found:
+        return
+    terminalreporter.section("figures")
+    for (_, text), failed in sorted(found.items()):
+        terminalreporter.write_line(f"FAILED: {text}" if failed else text)

@@ -10,17 +10,19 @@ Each stage reads a bench directory, writes its part of it, and can be killed and
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyrite
 from pyrite.episodes import agents as agent_names
 from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
-from pyrite.errors import UsageError
+from pyrite.errors import PyriteError, UsageError
 from pyrite.evidence import conditions as evidence_conditions
 from pyrite.evidence import leaks, packing
 from pyrite.evidence.leaks import Secrets
@@ -31,14 +33,22 @@ from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
 from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
+from pyrite.metrics.intervals import LEVEL
 from pyrite.pool import Silent, Watch
 from pyrite.records import Category, Meta
+from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
+from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
+from pyrite.stages import plan as planning
+from pyrite.stages import price as pricing
+from pyrite.stages.plan import Plan
+from pyrite.stages.price import Price
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, matching, open_origin
 from pyrite.truth import outcomes as truth_outcomes
 from pyrite.truth import verify as truth_verify
+from pyrite.truth.settled import undecided as undecided_episodes
 
 __all__ = [
     "demo",
@@ -48,14 +58,19 @@ __all__ = [
     "outcomes",
     "pack",
     "perturb",
+    "price",
     "record",
     "report",
+    "run",
     "undecided",
     "verify",
+    "view",
 ]
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
 DEMO_CONDITIONS = "E1-final,E2+claim,E3-full"
+USUAL = {"level": LEVEL, "resamples": 2000}
+"""How figures are made where nobody asked for something else."""
 
 
 def record(
@@ -69,21 +84,40 @@ def record(
     seed: int = 0,
     workers: int = 1,
     dry_run: bool = False,
+    force: bool = False,
     watch: Watch | None = None,
 ) -> Recording:
     """Record episodes of a suite on the real desktop; what is recorded already is kept."""
     origin = open_origin(suite)
     tasks = matching(origin, only)
     names = agent_names.known(agents)
-    root = out or Path("runs") / f"{datetime.now():%Y-%m-%d_%H%M%S}_{Path(suite).name}"
+    root = out or new_bench(suite)
     planned = jobs.plan(root, tasks, names, seed=seed, repeats=repeats)[:limit]
     if dry_run:
         return jobs.dry(root, planned)
     bench = Bench.create(root)
     with bench.exclusive():
+        _refuse_other_seed(bench, seed, force=force)
         bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version(), seed=seed)
         bench.update_lock(suites=origin.resolved())
         return jobs.carry_out(bench, planned, workers=workers, watch=watch)
+
+
+def _refuse_other_seed(bench: Bench, seed: int, *, force: bool) -> None:
+    before = bench.lock().get("seed", seed)
+    if before != seed and not force:
+        raise UsageError(
+            f"this bench was recorded with seed {before}, now seed is {seed}",
+            where=str(bench.paths.lock),
+            expected=f"--seed {before}, or another bench",
+            next=f"pyrite record SUITE --seed {seed} -o ANOTHER_FOLDER, or the same command with --force",
+        )
+
+
+def new_bench(suite: str) -> Path:
+    """Where a bench goes that nobody named: below PYRITE_HOME, else below runs/ here."""
+    home = Path(os.environ.get("PYRITE_HOME") or "runs")
+    return home / f"{datetime.now():%Y-%m-%d_%H%M%S}_{Path(suite).name}"
 
 
 def perturb(
@@ -136,12 +170,20 @@ def pack(
     tasks: Sequence[Path] = (),
     watch: Watch | None = None,
 ) -> Packing:
-    """Pack what a judge may see, the same for all judges, and scan the packages for leaks."""
+    """Pack what a judge may see, the same for all judges, and scan the packages for leaks.
+
+    Screens of E3-full are scaled down to the `max_image_side` that `run` wrote into lock.json, if any.
+    """
     bench = Bench(root)
     wanted = evidence_conditions.parse_list(conditions)
     with bench.exclusive():
         return packing.pack(
-            bench, wanted, Lookup(bench, tasks).instruction, lambda meta: _secrets(bench, meta), watch=watch
+            bench,
+            wanted,
+            Lookup(bench, tasks).instruction,
+            lambda meta: _secrets(bench, meta),
+            max_image_side=bench.asked("evidence", "max_image_side", packing.MAX_IMAGE_SIDE),
+            watch=watch,
         )
 
 
@@ -150,8 +192,17 @@ def _secrets(bench: Bench, meta: Meta) -> Secrets:
     truth = bench.truth(meta.episode_id)
     seed = "" if meta.agent.seed is None else str(meta.agent.seed)
     names = (meta.source, meta.perturbation or "", meta.agent.name, seed, meta.parent or "", meta.episode_id)
-    values = leaks.leaves(truth.diagnostics) if truth is not None else ()
+    values = leaks.leaves(truth.diagnostics, keys=False) if truth is not None else ()
     return Secrets(tuple(filter(None, names)), tuple(Category), tuple(values))
+
+
+def _refuse_leaks(root: Path, packed: Packing) -> None:
+    if packed.leaks:
+        raise UsageError(
+            f"{len(packed.leaks)} places in the evidence tell a judge what it must not know",
+            expected="no leak before the first judge call",
+            next=f"pyrite pack {root}",
+        )
 
 
 def judge(
@@ -166,44 +217,177 @@ def judge(
     tasks: Sequence[Path] = (),
     watch: Watch | None = None,
 ) -> Judging:
-    """Ask judges about the packed evidence; what is answered already is kept."""
+    """Ask judges about the packed evidence; what is answered already is kept.
+
+    Episodes that cannot be packed are named in `broken` and get no verdict; the others go on.
+    """
     bench = Bench(root)
     judges = judge_labels.make_list(labels, cache=cache)
-    wanted = {condition.name for condition in evidence_conditions.parse_list(conditions)}
-    if {(e, c) for e in bench.require_episodes() for c in wanted} - packing.index(bench).keys():
-        found = pack(root, conditions=conditions, tasks=tasks).leaks
-        if found:
-            raise UsageError(
-                f"{len(found)} places in the evidence tell a judge what it must not know",
-                expected="no leak before the first judge call",
-                next=f"pyrite pack {root}",
-            )
-    entries = [entry for entry in packing.index(bench).values() if entry.condition in wanted]
+    wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
     if dry_run:
-        return runner.dry(bench, judges, entries, runs=runs)
+        entries = [entry for entry in packing.index(bench).values() if entry.condition in wanted]
+        return runner.dry(bench, judges, entries, wanted, runs=runs)
+    packed = pack(root, conditions=conditions, tasks=tasks)
+    _refuse_leaks(root, packed)
+    entries = list(packed.entries)
     with bench.exclusive():
         judging = asyncio.run(runner.ask(bench, judges, entries, runs=runs, force=force, watch=watch))
         bench.update_lock(
             judges={one.label: one.settings for one in judges},
-            judge_runs={one.label: 1 if one.judge.deterministic else runs for one in judges},
+            judge_runs=runner.configured_runs(bench, judges, judging, runs),
         )
-    return judging
+    return replace(judging, broken=packed.broken)
 
 
-def measure(root: Path, *, seed: int = 0) -> dict[str, Any]:
-    """Figures of every judge, condition and stratum of a bench; strata are never pooled."""
+def measure(root: Path, *, seed: int | None = None) -> dict[str, Any]:
+    """Figures of every judge, condition and stratum of a bench; strata are never pooled.
+
+    Level, resamples and (without `seed`) the seed are those that `run` was asked for, if it was.
+    """
     bench = Bench(root)
     bench.require_episodes()
-    result = measuring.measure_bench(bench, seed=seed)
+    result = measuring.measure_bench(bench, **_options(bench, seed))
     return {**result, "finding": finding(result)}
 
 
-def report(root: Path, *, seed: int = 0, force: bool = False) -> Written:
+def _options(bench: Bench, seed: int | None) -> dict[str, Any]:
+    """What the figures of a bench are made with."""
+    return {
+        "level": bench.asked("metrics", "level", USUAL["level"]),
+        "resamples": bench.asked("metrics", "resamples", USUAL["resamples"]),
+        "seed": bench.asked("metrics", "seed", 0) if seed is None else seed,
+    }
+
+
+def report(root: Path, *, seed: int | None = None, force: bool = False) -> Written:
     """Measure, and write report.json and one self-contained report.html."""
     bench = Bench(root)
     result = measure(root, seed=seed)
     with bench.exclusive():
-        return reporting.write(bench, result, options={"seed": seed}, force=force)
+        order = [task_id for _, task_id in Lookup(bench)]
+        chosen = {name: value for name, value in _options(bench, seed).items() if value != USUAL.get(name)}
+        return reporting.write(bench, result, options=chosen, order=order, force=force)
+
+
+def view(
+    episode: Path,
+    *,
+    out: Path | None = None,
+    step: int | None = None,
+    tasks: Sequence[Path] = (),
+    force: bool = False,
+) -> Viewed:
+    """Write one self-contained page of one episode folder, in a bench or outside of one."""
+    place = episode_page.locate(episode)
+    text, why = None, "the folder does not lie in a bench"
+    if place.bench is not None:
+        why = f"no task {place.meta.task_id} in this bench, in its suites or below --tasks"
+        try:
+            text = Lookup(place.bench, tasks).instruction(place.meta.task_id)
+        except PyriteError as exc:
+            why = exc.what
+    return episode_page.view(place, instruction=text, no_instruction=why, out=out, step=step, force=force)
+
+
+class Each(Protocol):
+    """Who is told of the stages of a run: does the work of each, under a watch."""
+
+    def __call__(self, name: str, work: Callable[[Watch], Any], /) -> Any: ...
+
+
+def _silently(name: str, work: Callable[[Watch], Any], /) -> Any:
+    return work(Silent())
+
+
+@dataclass
+class Ran:
+    """What became of a run; None for a stage that had nothing to do."""
+
+    plan: Plan
+    recorded: Recording | None = None
+    perturbed: Recording | None = None
+    verified: truth_verify.VerifyReport | None = None
+    """None where every outcome stood already."""
+    packed: Packing | None = None
+    judged: list[Judging] = field(default_factory=list)
+    result: dict[str, Any] = field(default_factory=dict)
+    written: Written | None = None
+
+    @property
+    def lost(self) -> int:
+        """Episodes whose sandbox was lost on the way."""
+        return sum(one.lost for one in (self.recorded, self.perturbed) if one is not None)
+
+
+def price(root: Path | None, *, config: Path | None = None) -> Price:
+    """What `run` would do, and what is there already; writes nothing."""
+    return pricing.price(planning.make(root, config))
+
+
+def run(
+    root: Path | None,
+    *,
+    config: Path | None = None,
+    workers: int | None = None,
+    force: bool = False,
+    each: Each = _silently,
+) -> Ran:
+    """All stages of a bench from one configuration: what is done already stays, the rest is done.
+
+    Raises `UsageError` where the bench was made with other options (unless `force`), and what the
+    stages raise: `SandboxError` where episodes are asked for and there is no desktop.
+    """
+    plan = planning.make(root, config)
+    bench = planning.settle(plan, force=force)
+    root, asked, done = bench.root, plan.config.asked, Ran(plan)
+    conditions = ",".join(plan.conditions)
+    if plan.agents and asked.suite is not None:
+        suite, agents = asked.suite, ",".join(plan.agents)
+        done.recorded = each(
+            "record",
+            lambda watch: record(
+                suite,
+                root,
+                agents=agents,
+                only=asked.only,
+                repeats=asked.episodes_per_task,
+                seed=asked.seed,
+                workers=workers or 1,
+                watch=watch,
+            ),
+        )
+    if plan.kinds:
+        done.perturbed = each("perturb", lambda watch: _perturb_planned(plan, root, workers or 1, watch))
+    if undecided_episodes(bench, Lookup(bench, plan.tasks).task):
+        done.verified = each(
+            "verify", lambda watch: verify(root, tasks=plan.tasks, workers=workers, watch=watch)
+        )
+    done.packed = each("pack", lambda watch: pack(root, conditions=conditions, tasks=plan.tasks, watch=watch))
+    _refuse_leaks(root, done.packed)
+    done.judged = each("judge", lambda watch: _judge_planned(plan, root, force, watch))
+    done.result = each("measure", lambda watch: measure(root))
+    done.written = each("report", lambda watch: report(root, force=force))
+    return done
+
+
+def _perturb_planned(plan: Plan, root: Path, workers: int, watch: Watch) -> Recording:
+    return perturb(root, kinds=",".join(plan.kinds), workers=workers, tasks=plan.tasks, watch=watch)
+
+
+def _judge_planned(plan: Plan, root: Path, force: bool, watch: Watch) -> list[Judging]:
+    """Ask all judges of a plan, those with the same repeats together."""
+    return [
+        judge(
+            root,
+            labels=",".join(labels),
+            conditions=",".join(plan.conditions),
+            runs=runs,
+            force=force,
+            tasks=plan.tasks,
+            watch=watch,
+        )
+        for runs, labels in plan.by_runs().items()
+    ]
 
 
 def demo(root: Path) -> Bench:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from itertools import islice
+from multiprocessing.connection import wait as wait_for
+from threading import Thread
 from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
@@ -21,12 +23,17 @@ Result = TypeVar("Result")
 
 
 def run(
-    function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int | None = None
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    jobs: int | None = None,
+    preload: Sequence[str] = (),
 ) -> Iterator[tuple[Item, Result]]:
     """Yield (item, result) in order of completion; `jobs=1` runs here, in order.
 
     At most two items a worker are in flight, so a long iterable is never held in memory. `function`
-    and items must be picklable when `jobs` is above 1. Default: one worker a core.
+    and items must be picklable when `jobs` is above 1. Default: one worker a core. Modules to `preload`
+    are imported once for all workers, if no workers were started before.
     """
     jobs = jobs or os.cpu_count() or 1
     if jobs == 1:
@@ -34,7 +41,9 @@ def run(
             yield item, function(item)
         return
     context = multiprocessing.get_context("forkserver")
-    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_interrupts)
+    if preload:
+        context.set_forkserver_preload(list(preload))
+    executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_follow_parent)
     pending: dict[Future[Result], Item] = {}
     source = iter(items)
     try:
@@ -50,8 +59,17 @@ def run(
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_interrupts() -> None:
+def _follow_parent() -> None:
+    """A worker leaves ctrl-C to its parent, and does not outlive it: a killed command writes no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_with(sentinel: int) -> None:
+    wait_for([sentinel])
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Watch(Protocol):

@@ -7,9 +7,17 @@ know; what only pyrite writes refuses them. A number that is not known is None, 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 SCHEMA_VERSION = "1"
 
@@ -18,6 +26,7 @@ EndedBy = Literal[
     "done", "fail", "step_limit", "time_limit", "loop", "refused", "malformed", "environment_lost"
 ]
 Status = Literal["ok", "malformed", "off_schema", "truncated", "refused"]
+Stage = Literal["practice", "blind", "informed", "adjudication"]
 OpaqueId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")]
 
 
@@ -228,6 +237,8 @@ class Meta(ForeignRecord):
     perturbation: str | None = None
     screen: Screen | None = None
     enforced: dict[str, Any] | None = None
+    lost: str | None = None
+    """Why the sandbox was lost, where `ended_by` is environment_lost."""
 
 
 class Window(ForeignRecord):
@@ -292,6 +303,40 @@ class Truth(Record):
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        """Outcome and pass say the same, and only an indeterminate outcome has a cause."""
+        expected = {Outcome.PASS: True, Outcome.FAIL: False, Outcome.INDETERMINATE: None}[self.outcome]
+        if self.passed is not expected:
+            raise ValueError(f"outcome is {self.outcome.value}, but pass is {self.passed}")
+        if self.cause is not None and self.outcome is not Outcome.INDETERMINATE:
+            raise ValueError(f"outcome is {self.outcome.value}, but cause is {self.cause}")
+        return self
+
+
+# --- labels ------------------------------------------------------------------------------------
+
+
+class Label(ForeignRecord):
+    """One line of labels.jsonl: what one person says of one episode; lines are never changed."""
+
+    episode_id: OpaqueId
+    annotator: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+    stage: Stage = "blind"
+    """practice never counts; informed: the outcome was known; adjudication settles a conflict."""
+    outcome: Outcome | None = None
+    process_score: float | None = None
+    criteria: dict[str, Any] = {}
+    category: Category | None = None
+    comment: str = ""
+    at: str = ""
+
+    @model_validator(mode="after")
+    def _only_a_fail_has_a_category(self) -> Label:
+        if self.category is not None and self.outcome not in {None, Outcome.FAIL}:
+            raise ValueError(f"category {self.category} with outcome {self.outcome}: only a fail has one")
+        return self
+
 
 # --- evidence ----------------------------------------------------------------------------------
 
@@ -334,11 +379,12 @@ class EvidenceEntry(Record):
 
 
 class VerdictLine(ForeignRecord):
-    """One line of verdicts/<judge>__<condition>.jsonl."""
+    """One line of a file below verdicts/; what another harness leaves out or null stays unknown."""
 
     episode_id: OpaqueId
     judge: str
-    config: str
+    config: str | None = None
+    """Digest of the judge's settings; None in lines that pyrite did not write."""
     condition: str
     run: int = Field(ge=1)
     verdict: Verdict | None = None
@@ -353,6 +399,11 @@ class VerdictLine(ForeignRecord):
     usage: dict[str, Any] = {}
     latency_s: float | None = None
     raw: str | None = None
+
+    @field_validator("reason", "called_at", "evidence_sha256", "status", "usage", mode="before")
+    @classmethod
+    def _null_is_left_out(cls, value: object, info: ValidationInfo) -> object:
+        return cls.model_fields[str(info.field_name)].default if value is None else value
 
 
 # --- numbers -----------------------------------------------------------------------------------

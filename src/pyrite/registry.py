@@ -10,7 +10,10 @@ Installed packages add names through the entry-point group `pyrite.<kind>s`.
 from __future__ import annotations
 
 import difflib
+import os
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -52,11 +55,14 @@ class Registry:
 
     def _resolve(self, name: str, target: str) -> Any:
         module_name, _, attribute = target.partition(":")
+        if name not in self.builtin and os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
         try:
-            found: Any = import_module(module_name)
+            with redirect_stdout(sys.stderr):
+                found: Any = import_module(module_name)
             for part in attribute.split("."):
                 found = getattr(found, part)
-        except (ImportError, AttributeError, ValueError) as exc:
+        except (Exception, SystemExit) as exc:  # whatever somebody's module raises when it is imported
             raise UsageError(
                 f"{self.kind} {name!r} cannot be loaded: {exc}",
                 expected=f"an importable module:attr, found {target!r}",

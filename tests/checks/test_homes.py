@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyrite.checks import homes
@@ -96,3 +96,15 @@ def test_globs(path: str, glob: str, expected: bool) -> None:
 def test_any_glob_is_safe(path: str, glob: str) -> None:
     assert matches(path, [glob]) in (True, False)
     assert matches(path, ["**"])
+
+
+PIECES = st.lists(
+    st.sampled_from(["**/", "**", "*", "?", "a", "b", ".", "/", "[ab]", "[!a]", "a/", ".ods"]), max_size=6
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(PIECES, st.lists(st.sampled_from(["a", "b", ".a", "ab.ods", "b.ods", "aa"]), min_size=1, max_size=5))
+def test_the_short_cut_by_the_ends_of_a_path_changes_no_answer(pieces: list[str], names: list[str]) -> None:
+    glob, path = "".join(pieces), "/".join(names)
+    assert matches(path, [glob]) == (homes._pattern(glob).fullmatch(path) is not None)

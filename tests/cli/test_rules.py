@@ -17,13 +17,28 @@ import pytest
 from pyrite.cli import VERBS, run
 
 ALL = [verb for group in VERBS.values() for verb in group]
-ON_A_BENCH = ["perturb", "verify", "outcomes", "pack", "judge", "measure", "report"]
+ON_A_BENCH = [
+    "perturb",
+    "verify",
+    "outcomes",
+    "pack",
+    "judge",
+    "measure",
+    "report",
+    "manifest",
+    "list",
+    "run",
+]
 EXTRA = {"judge": ["--judge", "accept-all"]}
+BEFORE = {"list": ["episodes"]}
+"""What stands before the bench."""
+ELSEWHERE = {"demo", "doctor", "record", "init", "show", "view", "label", "schema"}
+"""Verbs that take something other than a bench; their own tests hold them to the rules."""
 PYRITE = [sys.executable, "-m", "pyrite"]
 
 
 def test_the_verbs_on_a_bench_are_all_there() -> None:
-    assert set(ON_A_BENCH) == set(ALL) - {"demo", "doctor", "record"}
+    assert set(ON_A_BENCH) == set(ALL) - ELSEWHERE
 
 
 @pytest.mark.parametrize("verb", ALL)
@@ -63,7 +78,7 @@ def test_what_is_no_bench_is_exit_2_and_says_what_was_there(
         path.write_text("x", encoding="utf-8")
     elif kind != "missing":
         (path / "episodes" if kind == "no episodes" else path).mkdir(parents=True)
-    arguments = [verb, str(path), *EXTRA.get(verb, [])]
+    arguments = [verb, *BEFORE.get(verb, []), str(path), *EXTRA.get(verb, [])]
     assert run(arguments) == 2
     seen = capsys.readouterr()
     assert seen.out == ""
@@ -97,11 +112,13 @@ def test_a_malformed_meta_is_named_with_its_field(
     folder = tmp_path / "b" / "episodes" / "ep_1"
     folder.mkdir(parents=True)
     (folder / "meta.json").write_text('{"episode_id": 7}', encoding="utf-8")
-    code = run([verb, str(tmp_path / "b"), *EXTRA.get(verb, [])])
+    code = run([verb, *BEFORE.get(verb, []), str(tmp_path / "b"), *EXTRA.get(verb, [])])
     seen = capsys.readouterr()
     assert code in {0, 2, 3}
     if verb == "verify":
         assert "ep_1" in seen.out, "a broken episode is data: reported, and in the denominator"
+    elif verb == "manifest":
+        assert "meta.json" in (tmp_path / "b" / "MANIFEST.sha256").read_text(encoding="utf-8")
     else:
         assert "meta.json" in seen.err + seen.out
     assert "Traceback" not in seen.err
@@ -152,7 +169,8 @@ def test_a_bug_is_exit_70_and_its_traceback_goes_to_the_log(
 
 def test_ctrl_c_is_130_and_says_how_to_go_on(tmp_path: Path) -> None:
     script = (
-        "import sys, time\nfrom pyrite import cli, flow\n"
+        "import signal, sys, time\nfrom pyrite import cli, flow\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job ignores it
         "def slow(*a, **k):\n    print('started', flush=True); time.sleep(60)\n"
         "flow.outcomes = slow\nsys.exit(cli.run(['outcomes', 'runs/x y']))"
     )

@@ -1,20 +1,16 @@
-"""What an agent with a shell can find, reach and break: nothing of the host, and not its own session."""
+"""What a session survives: processes killed, a full home, a busy screen, a held display, bad actions."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
-import tarfile
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-import zstandard
 from Xlib.display import Display
 from Xlib.ext import xtest
 
@@ -27,77 +23,13 @@ from pyrite.sandbox.local import LocalBackend, LocalSession
 pytestmark = pytest.mark.desktop
 
 Eventually = Callable[[Callable[[], bool], float], bool]
-
-SEARCH = r"""
-export LC_ALL=C
-pattern='(canary|control)-[0]1b2c3d4'
-for folder in /*; do
-    [ "$folder" = /proc ] || grep -r -a -s -o -h -E -D skip "$pattern" "$folder" >>found.txt
-done
-control=control-0; export CONTROL="${control}1b2c3d4"
-sleep 5 & sleep 0.2
-for name in environ cmdline mountinfo maps comm; do
-    cat /proc/[0-9]*/$name 2>/dev/null | grep -a -o -E "$pattern" >>found.txt
-done
-{ echo shadow; cat /etc/shadow; ls /home /root /sys /usr/local; } >listed.txt 2>&1
-{ cat /proc/net/dev; cat /proc/net/route; } >network.txt 2>&1
-mv found.txt done.txt
-"""
-
-
-@contextmanager
-def shell(backend: LocalBackend, home: Path, script: str, **limits: int) -> Iterator[LocalSession]:
-    """A session in which an xterm runs a script."""
-    (home / "script.sh").write_text(script)
-    (home / "control.txt").write_text("control-01b2c3d4")
-    with backend.start(home, SessionSpec(**limits)) as session:  # type: ignore[arg-type]
-        command = ("-e", "sh", "script.sh")
-        assert session.act(Action(action="launch", app="xterm", args=command), settle=False).error is None
-        yield session
-
-
-def members(archive: Path) -> dict[str, bytes]:
-    out = {}
-    with zstandard.open(archive, "rb") as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
-        for member in tar:
-            content = tar.extractfile(member) if member.isfile() else None
-            out[member.name] = content.read() if content else b""
-    return out
-
-
-def test_no_canary_is_found_from_inside(
-    backend: LocalBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
-) -> None:
-    canary = "canary-0" + "1b2c3d4"
-    monkeypatch.setenv("PYRITE_CANARY", canary)
-    os.environ["PYRITE_CANARY"] = canary
-    bench = tmp_path / canary / "episodes"
-    bench.mkdir(parents=True)
-    (bench / "gt.json").write_text(canary)
-    home = tmp_path / "home"
-    home.mkdir()
-    with tempfile.NamedTemporaryFile(dir=Path.home(), prefix=canary) as planted:
-        planted.write(canary.encode())
-        planted.flush()
-        with shell(backend, home, SEARCH) as session:
-            assert eventually((session.home / "done.txt").exists, 120)
-            found = members(session.finish(tmp_path / "end.tar.zst").archive)
-    hits = re.findall(r"(?:canary|control)-01b2c3d4", found["done.txt"].decode())
-    assert "control-01b2c3d4" in hits
-    assert len(hits) >= 2, "the search sees neither its own file nor its own environment"
-    assert canary not in hits
-    listed = found["listed.txt"].decode()
-    assert re.search(r"/etc/shadow: No such file", listed), listed
-    assert "root:" not in listed
-    assert re.findall(r"^ *(\w+):", found["network.txt"].decode(), re.M) == ["lo"]
-
+Shell = Callable[..., AbstractContextManager[LocalSession]]
+Members = Callable[[Path], dict[str, bytes]]
 
 def test_killing_everything_does_not_end_the_session(
-    backend: LocalBackend, tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, members: Members, tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    with shell(backend, home, "echo before >kept.txt; rm -f /tmp/.X11-unix/*; kill -9 -1") as session:
+    with shell("echo before >kept.txt; rm -f /tmp/.X11-unix/*; kill -9 -1") as session:
         assert eventually((session.home / "kept.txt").exists, 20)
         assert eventually(lambda: not processes.inside(session._init), 20)
         assert session.act(Action(action="key", keys="Return")).error is None
@@ -111,12 +43,10 @@ def test_killing_everything_does_not_end_the_session(
 
 
 def test_filling_the_home_is_bounded_and_recorded(
-    backend: LocalBackend, tmp_path: Path, eventually: Eventually
+    shell: Shell, members: Members, tmp_path: Path, eventually: Eventually
 ) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
     script = "i=0; while :; do i=$((i+1)); head -c 5000000 /dev/zero >big$i; sleep 0.05; done"
-    with shell(backend, home, script, home_limit_bytes=60_000_000) as session:
+    with shell(script, home_limit_bytes=60_000_000) as session:
         assert eventually(lambda: "home" in session._watchdog.hits, 30)
         assert eventually(lambda: not session.runs("xterm"), 10)
         end = session.finish(tmp_path / "end.tar.zst")
@@ -125,11 +55,9 @@ def test_filling_the_home_is_bounded_and_recorded(
 
 
 def test_busy_screen_times_out_and_says_so(
-    backend: LocalBackend, tmp_path: Path, eventually: Eventually
+    shell: Shell, members: Members, tmp_path: Path, eventually: Eventually
 ) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    with shell(backend, home, "while :; do date +%N; done", settle_limit_s=1) as session:
+    with shell("while :; do date +%N; done", settle_limit_s=1) as session:
         assert eventually(lambda: bool(session._x.managed()), 10)
         assert session.screenshot().timed_out
         end = session.finish(tmp_path / "end.tar.zst")
@@ -137,11 +65,9 @@ def test_busy_screen_times_out_and_says_so(
 
 
 def test_input_goes_through_while_a_client_holds_the_display(
-    backend: LocalBackend, tmp_path: Path, eventually: Eventually
+    shell: Shell, members: Members, tmp_path: Path, eventually: Eventually
 ) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    with shell(backend, home, 'read line; echo "$line" >typed.txt; sleep 60') as session:
+    with shell('read line; echo "$line" >typed.txt; sleep 60') as session:
         assert eventually(lambda: bool(session._x.managed()), 10)
         assert session.screenshot().error is None
         greedy: Display = xclient._connect(session._x.socket_path, 5)

@@ -12,6 +12,7 @@ from pyrite.errors import InputError, UsageError
 from pyrite.measure.bench import measure_bench, table_from_bench
 from pyrite.measure.finding import finding
 from pyrite.measure.measure import undecided
+from pyrite.store import labels
 from pyrite.store.jsonl import read_json, write_json
 
 Make = Callable[[], Any]
@@ -130,12 +131,12 @@ def test_configured_runs_come_from_the_lock(make_bench: Make) -> None:
     made.episode("e0", "t0", "fail")
     made.episode("e1", "t1", "fail")
     made.verdicts("vlm", "E1-final", [("e0", ["success"]), ("e1", ["success", "success"])])
-    write_json(made.bench.paths.lock, {"judge_runs": {"vlm": 3}})
+    write_json(made.bench.paths.lock, {"judge_runs": {"vlm": {"E1-final": 3, "E3-full": 9}}})
     result = measure_bench(made.bench)
     block = result["strata"]["natural"]["conditions"]["E1-final"]["judges"]["vlm"]
     assert (block["runs"], block["counts"]["missing"], block["counts"]["fp"]) == (3, 1, 1)
     assert len(result["lock_sha256"]) == 64
-    write_json(made.bench.paths.lock, {"judge_runs": {"vlm": 1}})
+    write_json(made.bench.paths.lock, {"judge_runs": {"vlm": {"E1-final": 1}}})
     block = measure_bench(made.bench)["strata"]["natural"]["conditions"]["E1-final"]["judges"]["vlm"]
     assert (block["runs"], block["counts"]["missing"], block["counts"]["fp"]) == (2, 1, 1)
 
@@ -254,3 +255,21 @@ def test_the_table_has_a_row_a_verdict(make_bench: Make) -> None:
     table = table_from_bench(two_strata(make_bench).bench)
     assert (len(table.episodes), len(table.verdicts)) == (42, 126)
     assert table.asked() == [("accept-all", "E1-final"), ("claim", "E2+claim"), ("looker", "E1-final")]
+
+
+def test_a_category_from_people_moves_a_failure_and_no_rate(make_bench: Make) -> None:
+    made = two_strata(make_bench)
+    before = measure_bench(made.bench)
+    folder = made.bench.paths.episode("x0").root
+    labels.label(folder, category="F-WRONGTARGET", outcome=None, annotator="ana")
+    after = measure_bench(made.bench)
+    assert after["labels"] == {"classified": {"x0": "F-WRONGTARGET"}, "conflicting": []}
+    assert after["strata"]["perturbed"]["categories"] == {"F-UNCOMMITTED": 10, "F-WRONGTARGET": 11}
+    looker = after["strata"]["perturbed"]["conditions"]["E1-final"]["judges"]["looker"]
+    assert (looker["hard"]["n"], looker["unclassified"]) == (21, 0)
+    assert after["strata"]["perturbed"]["truth"] == before["strata"]["perturbed"]["truth"]
+    labels.label(folder, category="F-CLAIM", outcome=None, annotator="ben")
+    tied = measure_bench(made.bench)
+    assert tied["labels"] == {"classified": {}, "conflicting": ["x0"]}
+    assert tied["strata"]["perturbed"]["categories"] == before["strata"]["perturbed"]["categories"]
+    assert any("labels conflict" in text for text in tied["warnings"])

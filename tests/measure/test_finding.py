@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyrite.measure.finding import finding
+from pyrite.measure.finding import finding, is_shortcut, subject
 
 
 def judge(fp: int, tn: int, *, tp: int = 1, fn: int = 1, low: float | None = 0.1) -> dict[str, Any]:
@@ -70,3 +70,13 @@ def test_only_shortcuts() -> None:
     said = finding(bench("scripted", E1_final={"accept-all": judge(9, 1)}))
     assert said.startswith("These episodes are scripted")
     assert "50.0 % [30.0, 70.0] of the scripted episodes passed, 5 of 10" in said
+
+
+def test_the_subject_is_who_the_sentence_is_of() -> None:
+    made = bench("natural", E3_full={"a": judge(9, 1)}, E1_final={"b": judge(1, 9), "claim": judge(9, 1)})
+    assert subject(made) == ("E1-final", "b")
+    assert finding(made).startswith("b accepts")
+    assert subject(bench("natural", E1_final={"claim": judge(9, 1)})) is None
+    assert subject({"lead": None, "strata": {}}) is None
+    assert is_shortcut("steps@limit=3")
+    assert not is_shortcut("stepsy")

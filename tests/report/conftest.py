@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from pyrite.store.bench import Bench
 from pyrite.store.images import save_png
 from pyrite.store.jsonl import append_lines, write_json, write_record
 
+VOID = {"wbr", "meta", "img", "br", "col", "link", "input", "hr"}
 INSTRUCTION = "In Documents/budget.ods set D14 to 1950 and save the file."
 
 
@@ -149,6 +152,58 @@ def judge(
     append_lines(bench.paths.verdict_file(label, condition), lines)
 
 
+class Page(HTMLParser):
+    """Checks that tags are balanced, and keeps what a page may do."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in {"style"}:
+            self.text += data
+
+    def ids(self) -> list[str]:
+        return [attributes["id"] or "" for _, attributes in self.tags if "id" in attributes]
+
+
+def safe(page: Page) -> None:
+    """Nothing runs, nothing is fetched, nothing hides."""
+    names = {tag for tag, _ in page.tags}
+    assert not names & {"script", "iframe", "object", "embed", "form", "base", "link"}
+    for tag, attributes in page.tags:
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            if name in {"src", "href", "action", "data"}:
+                assert value is not None
+                assert value.startswith(("data:image/webp;base64,", "#")), value
+    ids = page.ids()
+    assert len(ids) == len(set(ids))
+    for tag, attributes in page.tags:
+        if tag in {"a", "use"}:
+            assert (attributes["href"] or "")[1:] in ids
+    values = [value or "" for _, attributes in page.tags for value in attributes.values()]
+    for shown in (page.text, *values):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
+
+
 @dataclass(frozen=True)
 class Lab:
     """What the tests make benches with."""
@@ -158,6 +213,8 @@ class Lab:
     made = Made
     screen = staticmethod(screen)
     judge = staticmethod(judge)
+    page = Page
+    safe = staticmethod(safe)
 
     def bench(
         self, episodes: Iterable[Made], *, name: str = "bench", instruction: str | None = INSTRUCTION

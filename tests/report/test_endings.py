@@ -101,8 +101,17 @@ def test_what_the_verifier_read_is_shown_without_what_is_empty(lab: Any) -> None
     }
     found = endings(lab.bench([lab.made("a1", diagnostics=notes), lab.made("a2")]))
     assert found is not None
-    assert found.shown[0].found == (
+    assert found.shown[0].found.notes == (
         ("found", "0"),
         ("right", "no"),
         ("elsewhere", 'cells D15, new file no; deep {"a": [1]}'),
     )
+
+
+def test_of_tasks_with_equally_many_endings_the_first_of_the_suite_is_shown(lab: Any) -> None:
+    made = lab.made
+    bench = lab.bench([made("a1", task_id="a"), made("b1", task_id="b"), made("c1", task_id="c")])
+    for order, expected in (((), "a"), (("b", "a"), "b"), (("x", "c"), "c")):
+        found = endings(bench, order)
+        assert found is not None
+        assert found.task_id == expected

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,68 +17,15 @@ from pyrite.report.write import Written, write
 from pyrite.store.bench import Bench
 
 SCRIPT = "<script>alert(1)</script>"
-VOID = {"meta", "img", "br", "col", "link", "input", "hr"}
 YES, NO = Verdict.SUCCESS, Verdict.FAILURE
-
-
-class Page(HTMLParser):
-    """Checks that tags are balanced, and keeps what a page may do."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in {"style"}:
-            self.text += data
-
-    def ids(self) -> list[str]:
-        return [attributes["id"] or "" for _, attributes in self.tags if "id" in attributes]
 
 
 def written(bench: Bench, **options: Any) -> Written:
     return write(bench, measure_bench(bench), options={"seed": 0, **options})
 
 
-def page_of(bench: Bench) -> Page:
-    return Page(written(bench).html.read_text(encoding="utf-8"))
-
-
-def safe(page: Page) -> None:
-    """Nothing runs, nothing is fetched, nothing hides."""
-    names = {tag for tag, _ in page.tags}
-    assert not names & {"script", "iframe", "object", "embed", "form", "base", "link"}
-    for tag, attributes in page.tags:
-        for name, value in attributes.items():
-            assert not name.startswith("on"), (tag, name)
-            if name in {"src", "href", "action", "data"}:
-                assert value is not None
-                assert value.startswith(("data:image/webp;base64,", "#")), value
-    ids = page.ids()
-    assert len(ids) == len(set(ids))
-    for tag, attributes in page.tags:
-        if tag in {"a", "use"}:
-            assert (attributes["href"] or "")[1:] in ids
-    values = [value or "" for _, attributes in page.tags for value in attributes.values()]
-    for shown in (page.text, *values):
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
+def page_of(lab: Any, bench: Bench) -> Any:
+    return lab.page(written(bench).html.read_text(encoding="utf-8"))
 
 
 def strict(document: str) -> Any:
@@ -93,8 +39,8 @@ def test_the_page_of_the_four_endings(lab: Any) -> None:
     bench = lab.four()
     done = written(bench)
     text = done.html.read_text(encoding="utf-8")
-    page = Page(text)
-    safe(page)
+    page = lab.page(text)
+    lab.safe(page)
     assert "http" not in text.replace("http-equiv", "")
     assert "Content-Security-Policy" in text
     assert "default-src 'none'" in text
@@ -154,8 +100,8 @@ def test_hostile_text_is_text(lab: Any, hostile: str) -> None:
         instruction=hostile,
     )
     lab.judge(bench, hostile, {"e1": YES, "e2": YES, "e3": NO}, reason=hostile, condition=hostile)
-    page = page_of(bench)
-    safe(page)
+    page = page_of(lab, bench)
+    lab.safe(page)
     assert "\\u202e" in page.text or "\u202e" not in hostile
     assert page.text.count(hostile.split("\n")[0][:12]) >= 5
 
@@ -166,12 +112,12 @@ def test_a_file_name_with_quotes_and_a_newline_is_shown_escaped(lab: Any) -> Non
         encoding="utf-8"
     )
     assert "Documents/&#34;a&#34;\\n&#39;b&#39;&lt;script&gt;.ods" in page_text
-    safe(Page(page_text))
+    lab.safe(lab.page(page_text))
 
 
 def test_a_huge_message_is_cut_with_a_count_and_none_is_null(lab: Any) -> None:
     bench = lab.bench([lab.made("e1", message="x" * 100_000), lab.made("e2", message=None)])
-    page = page_of(bench)
+    page = page_of(lab, bench)
     assert "(99,600 more characters)" in page.text
     assert "x" * 401 not in page.text
     assert len(page.text) < 20_000
@@ -204,8 +150,8 @@ def test_a_bench_with_nothing_to_say_is_a_page_of_nulls(lab: Any) -> None:
     for name, bench, expected in _nothing(lab):
         done = written(bench)
         text = done.html.read_text(encoding="utf-8")
-        page = Page(text)
-        safe(page)
+        page = lab.page(text)
+        lab.safe(page)
         assert expected in page.text, name
         assert not re.search(r"\b(NaN|nan|None|inf)\b", page.text), name
         strict(done.json.read_text(encoding="utf-8"))
@@ -215,7 +161,7 @@ def test_all_indeterminate_is_undecided_and_says_why(lab: Any) -> None:
     bench = lab.bench([lab.made(f"e{i}", outcome="indeterminate", cause="gold_failed") for i in range(3)])
     done = written(bench)
     assert done.undecided
-    page = Page(done.html.read_text(encoding="utf-8"))
+    page = lab.page(done.html.read_text(encoding="utf-8"))
     assert "gold_failed" in page.text
     assert "bounds 0.0 to 100.0" in page.text
     assert "null: no determinate outcome" in page.text
@@ -226,7 +172,7 @@ def test_under_ten_episodes_there_are_counts_and_no_rate(lab: Any) -> None:
     few = [made(f"e{i}", outcome="fail", category="F-CLAIM", task_id=f"t{i}") for i in range(9)]
     bench = lab.bench([*few, made("p", task_id="p")])
     lab.judge(bench, "vlm", {f"e{i}": YES if i < 2 else NO for i in range(9)} | {"p": YES})
-    page = page_of(bench)
+    page = page_of(lab, bench)
     assert "2 / 9" in page.text
     assert "n < 10, no rate" in page.text
 
@@ -308,5 +254,28 @@ def test_many_episodes_and_agents_stay_one_small_page(lab: Any) -> None:
     lab.judge(bench, "vlm", {made.episode_id: YES if i % 4 else NO for i, made in enumerate(many)})
     done = written(bench)
     assert done.html_bytes < 200_000
-    page = Page(done.html.read_text(encoding="utf-8"))
+    page = lab.page(done.html.read_text(encoding="utf-8"))
     assert "8 more agents in report.json" in page.text
+
+
+def test_what_the_verifier_read_is_folded_after_four_lines(lab: Any) -> None:
+    notes = {f"note{number}": number for number in range(9)}
+    page = page_of(lab, lab.bench([lab.made("e1", diagnostics=notes)]))
+    folded = page.text.split("5 more")[1]
+    assert [number for number in range(9) if f"note{number}" in folded] == [4, 5, 6, 7, 8]
+
+
+def test_each_judge_names_the_failed_episodes_that_it_accepts(lab: Any) -> None:
+    many = [lab.made(f"e{i:02d}", outcome="fail", category="F-CLAIM") for i in range(30)]
+    bench = lab.bench([*many, lab.made("p")], name="a bench")
+    accepted = {made.episode_id: YES for made in many[:25]}
+    lab.judge(bench, "vlm", {**accepted, "p": YES})
+    lab.judge(bench, "vlm", {"e24": YES, "e25": NO}, condition="E3-full")
+    lab.judge(bench, "accept-all", accepted)
+    page = page_of(lab, bench)
+    assert "vlm accepts 25 failed episodes" in page.text
+    assert "accept-all accepts" not in page.text
+    listed = re.findall(r"pyrite view 'a bench/episodes/(e\d+)'", page.text)
+    assert listed == ["e24", *(f"e{i:02d}" for i in range(19))], "the ones of most conditions first"
+    assert "E1-final, E3-full" in page.text
+    assert "5 more: false_accepts in report.json" in page.text

@@ -202,7 +202,7 @@ def test_a_huge_header_is_refused(tmp_path: Path) -> None:
 
 def test_file_where_a_folder_stands(tmp_path: Path) -> None:
     archive = packed(tmp_path / "a", [(member("x"), b"1"), (member("x/y"), b"2")])
-    with pytest.raises(StateUnreadable, match="laid out"):
+    with pytest.raises(StateUnreadable, match="stands twice"):
         laid_out(archive, tmp_path / "out")
 
 

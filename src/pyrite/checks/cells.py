@@ -18,9 +18,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Unreadable, read_file
+from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Spent, Unreadable, read_file
 
 Item = TypeVar("Item")
+
+_NUMBER_LENGTH = 1000
 
 
 class Cell(NamedTuple):
@@ -130,26 +132,35 @@ def reference(row: int, column: int) -> str:
     return f"{letters}{row}"
 
 
-def read_workbook(path: Path, bounds: Bounds = DEFAULT_BOUNDS) -> Workbook:
+def read_workbook(path: Path, bounds: Bounds = DEFAULT_BOUNDS, spent: Spent | None = None) -> Workbook:
     """Read an .ods, .xlsx or .csv file, by its name's ending.
 
-    Raises `Unreadable` if the content is not that. An .ods name over .xlsx content counts as
-    unreadable too: the file is not what it was asked to be.
+    Documents that are given the same `spent` stay within the bounds together. Raises `Unreadable` if
+    the content is not what the name says, an .ods name over .xlsx content included, and where it
+    needs more memory than there is.
     """
+    try:
+        return _read(path, bounds, spent)
+    except (MemoryError, RecursionError):
+        pass  # what was read is let go before the answer is made
+    raise Unreadable("too_large", "it needs more memory than there is")
+
+
+def _read(path: Path, bounds: Bounds, spent: Spent | None) -> Workbook:
     data = read_file(path, bounds.file_bytes)
     ending = path.suffix.lower()
     if ending == ".ods":
         from pyrite.checks.ods import parse_ods
 
-        return parse_ods(data, bounds)
+        return parse_ods(data, bounds, spent)
     if ending == ".xlsx":
         from pyrite.checks.xlsx import parse_xlsx
 
-        return parse_xlsx(data, bounds)
+        return parse_xlsx(data, bounds, spent)
     if ending == ".csv":
         from pyrite.checks.csvfile import parse_csv
 
-        return parse_csv(data, bounds)
+        return parse_csv(data, bounds, spent)
     raise Unreadable("unknown_format", f"{ending or 'no ending'} is not one of .ods .xlsx .csv")
 
 
@@ -213,6 +224,8 @@ def number_text(value: float) -> str:
 
 def number_cell(text: str, shown_as: str | None = None, formula: str | None = None) -> Cell:
     """A stored number; what is not a finite number becomes an error cell with that text."""
+    if len(text) > _NUMBER_LENGTH:
+        return Cell("error", text[:100], formula)
     try:
         value = float(text)
     except ValueError:

@@ -7,12 +7,12 @@ import io
 import re
 
 from pyrite.checks.cells import Cell, CellRun, RowRun, Sheet, Workbook, number_cell
-from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Unreadable
+from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Spent, Unreadable
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
-def parse_csv(data: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> Workbook:
+def parse_csv(data: bytes, bounds: Bounds = DEFAULT_BOUNDS, spent: Spent | None = None) -> Workbook:
     """The cells of a .csv file's bytes: what is written as a plain number is one, 007 is text."""
     try:
         text = data.decode("utf-8-sig")
@@ -21,12 +21,15 @@ def parse_csv(data: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> Workbook:
     if "\0" in text:
         raise Unreadable("wrong_format", "it holds zero bytes, so it is no text")
     rows: list[RowRun] = []
-    count = 0
+    spent = spent or Spent()
+    spent.bytes += len(data)
+    if spent.bytes > bounds.total_bytes:
+        raise Unreadable("too_large", f"more than {bounds.total_bytes} bytes")
     try:
         for number, fields in enumerate(csv.reader(io.StringIO(text, newline=""), strict=True), start=1):
-            count += len(fields)
-            if count > bounds.elements:
-                raise Unreadable("too_large", f"more than {bounds.elements} fields")
+            spent.elements += 1 + len(fields)
+            if spent.elements > bounds.elements:
+                raise Unreadable("too_large", f"more than {bounds.elements} rows and fields")
             cells = tuple(
                 CellRun(column, column, _cell(field)) for column, field in enumerate(fields, start=1) if field
             )

@@ -6,11 +6,11 @@ Source: OpenDocument 1.3 part 3, sections 9.1 (tables), 19.385 (value types) and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from xml.etree.ElementTree import Element
 
 from pyrite.checks.cells import Cell, CellRun, RowRun, Sheet, Workbook, number_cell, reference
-from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Package, Unreadable
+from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Package, Spent, Unreadable
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -26,19 +26,18 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.spreadsheet-template",
 }
 _LAST = 1 << 31
-_CELL_TEXT = 1 << 20
-_SHEET_TEXT = 64 << 20
+_MakeText = Callable[[int], None]
 
 
 class _SheetReader:
     """Collects the rows of one sheet."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, make_text: _MakeText) -> None:
         self.name = name
+        self.make_text = make_text
         self.rows: list[RowRun] = []
         self.merged: list[str] = []
         self.next_row = 1
-        self.text_size = 0
 
     def add(self, row: Element) -> None:
         first = self.next_row
@@ -49,10 +48,7 @@ class _SheetReader:
             if element.tag not in _CELLS:
                 continue
             after = min(column + _repeats(element, "number-columns-repeated"), _LAST)
-            cell = _cell(element)
-            self.text_size += len(cell.value) if isinstance(cell.value, str) else 0
-            if self.text_size > _SHEET_TEXT:
-                raise Unreadable("too_large", f"sheet {self.name[:100]!r} holds too much text")
+            cell = _cell(element, self.make_text)
             self._note_merge(element, first, column)
             if cell.kind != "empty" or cell.formula is not None:
                 cells.append(CellRun(column, after - 1, cell))
@@ -71,9 +67,9 @@ class _SheetReader:
             self.merged.append(f"{reference(row, column)}:{end}")
 
 
-def parse_ods(data: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> Workbook:
+def parse_ods(data: bytes, bounds: Bounds = DEFAULT_BOUNDS, spent: Spent | None = None) -> Workbook:
     """The sheets of an .ods file's bytes; raises `Unreadable`."""
-    package = Package(data, bounds)
+    package = Package(data, bounds, spent)
     if "mimetype" in package and package.read("mimetype").strip() not in _MIMETYPES:
         raise Unreadable("wrong_format", "its mimetype is not that of a spreadsheet")
     sheets: dict[str, Sheet] = {}
@@ -94,7 +90,7 @@ def _tables(package: Package) -> Iterator[_SheetReader]:
         if event == "start":
             path.append(element.tag)
             if path == _BODY:
-                reader = _SheetReader(element.get(f"{_TABLE}name", ""))
+                reader = _SheetReader(element.get(f"{_TABLE}name", ""), package.make_text)
             elif path[:-1] == _BODY and element.tag == f"{_TABLE}table-source":
                 reader = None
             continue
@@ -111,13 +107,13 @@ def _is_sheet_row(path: list[str]) -> bool:
     return path[:4] == _BODY and all(tag in _GROUPS for tag in path[4:-1])
 
 
-def _cell(element: Element) -> Cell:
+def _cell(element: Element, make_text: _MakeText) -> Cell:
     formula = element.get(f"{_TABLE}formula")
     if formula is not None:
         formula = formula.removeprefix("of:")
     kind = element.get(f"{_OFFICE}value-type")
     if element.get(f"{_CALCEXT}value-type") == "error":
-        return Cell("error", _text(element) or element.get(f"{_OFFICE}string-value", ""), formula)
+        return Cell("error", _text(element, make_text) or element.get(f"{_OFFICE}string-value", ""), formula)
     if kind in ("float", "percentage", "currency"):
         shown_as = None if kind == "float" else kind
         return number_cell(element.get(f"{_OFFICE}value", ""), shown_as, formula)
@@ -128,7 +124,7 @@ def _cell(element: Element) -> Cell:
     if kind == "boolean":
         return Cell("boolean", element.get(f"{_OFFICE}boolean-value") == "true", formula)
     stored = element.get(f"{_OFFICE}string-value")
-    text = stored if stored is not None else _text(element)
+    text = stored if stored is not None else _text(element, make_text)
     if kind is None and not text:
         return Cell("empty", None, formula)
     return Cell("text", text, formula)
@@ -160,19 +156,19 @@ def _time(text: str, formula: str | None) -> Cell:
     return Cell("time", -total if match[1] else total, formula)
 
 
-def _text(cell: Element) -> str:
+def _text(cell: Element, make_text: _MakeText) -> str:
     """The paragraphs of a cell, one a line, with white space as the format defines it."""
-    return "\n".join(_paragraph(child) for child in cell if child.tag in (f"{_TEXT}p", f"{_TEXT}h"))
+    paragraphs = (child for child in cell if child.tag in (f"{_TEXT}p", f"{_TEXT}h"))
+    return "\n".join(_paragraph(child, make_text) for child in paragraphs)
 
 
-def _paragraph(paragraph: Element) -> str:
+def _paragraph(paragraph: Element, make_text: _MakeText) -> str:
     """Runs of white space are one space and none at the start; at the end one stays.
 
     The format drops it there too, but LibreOffice writes and reads it: "Amsterdam " is not "Amsterdam".
     """
     parts: list[str] = []
     space = True
-    spaces = 0
 
     def literal(text: str | None) -> None:
         nonlocal space
@@ -185,14 +181,13 @@ def _paragraph(paragraph: Element) -> str:
                 space = True
 
     def walk(element: Element) -> None:
-        nonlocal space, spaces
+        nonlocal space
         literal(element.text)
         for child in element:
             if child.tag == f"{_TEXT}s":
-                spaces += _count(child.get(f"{_TEXT}c"))
-                if spaces > _CELL_TEXT:
-                    raise Unreadable("too_large", "a cell holds too many spaces")
-                parts.append(" " * _count(child.get(f"{_TEXT}c")))
+                spaces = _count(child.get(f"{_TEXT}c"))
+                make_text(spaces)
+                parts.append(" " * spaces)
                 space = False
             elif child.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
                 parts.append("\t" if child.tag == f"{_TEXT}tab" else "\n")

@@ -44,9 +44,22 @@ class Bounds(NamedTuple):
     kept_elements: int = 400_000
     """In one row or string, which is in memory as a whole."""
     depth: int = 200
+    made_text: int = 4 << 20
+    """Characters that are not in the file: repeated spaces, formulas shared by many cells."""
 
 
 DEFAULT_BOUNDS = Bounds()
+_FED = 1 << 20
+"""Bytes given to the parser at once: expat before 2.6 reads a long tag anew with each piece."""
+
+
+class Spent:
+    """What reading has cost so far. Documents that are given the same one share their bounds."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.elements = 0
+        self.made_text = 0
 
 
 def read_file(path: Path, limit: int) -> bytes:
@@ -73,10 +86,9 @@ def read_file(path: Path, limit: int) -> bytes:
 class Package:
     """The members of a zip file, read on demand."""
 
-    def __init__(self, data: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, data: bytes, bounds: Bounds = DEFAULT_BOUNDS, spent: Spent | None = None) -> None:
         self.bounds = bounds
-        self._bytes_read = 0
-        self._elements_read = 0
+        self.spent = spent or Spent()
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OverflowError, EOFError, NotImplementedError, OSError):
@@ -107,8 +119,8 @@ class Package:
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as exc:
             raise Unreadable("damaged", f"{name}: {exc}") from None
         self._check_size(name, len(data), member.compress_size)
-        self._bytes_read += len(data)
-        if self._bytes_read > self.bounds.total_bytes:
+        self.spent.bytes += len(data)
+        if self.spent.bytes > self.bounds.total_bytes:
             raise Unreadable("too_large", f"it unpacks to more than {self.bounds.total_bytes} bytes")
         return data
 
@@ -122,16 +134,15 @@ class Package:
         path: list[Element] = []
         outermost = 0
         try:
-            for event, element in iterparse(
-                io.BytesIO(self.read(name)), events=("start", "end"), forbid_dtd=True
-            ):
+            source = _Fed(self.read(name))
+            for event, element in iterparse(source, events=("start", "end"), forbid_dtd=True):
                 if event == "start":
                     path.append(element)
                     if not outermost and local_name(element) == whole:
                         outermost, kept = len(path), 0
-                    self._elements_read += 1
+                    self.spent.elements += 1
                     kept += 1
-                    if self._elements_read > self.bounds.elements or len(path) > self.bounds.depth:
+                    if self.spent.elements > self.bounds.elements or len(path) > self.bounds.depth:
                         raise Unreadable("too_large", f"{name} has too many or too deep elements")
                     if outermost and kept > self.bounds.kept_elements:
                         raise Unreadable("too_large", f"{name} has a {whole} of too many elements")
@@ -150,11 +161,24 @@ class Package:
         except (ParseError, ValueError, LookupError) as exc:
             raise Unreadable("damaged", f"{name} is not XML: {exc}") from None
 
+    def make_text(self, length: int) -> None:
+        """Count text that is about to be made; raises `Unreadable` where it is too much."""
+        self.spent.made_text += length
+        if self.spent.made_text > self.bounds.made_text:
+            raise Unreadable("too_large", "its repeated spaces or shared formulas are too long")
+
     def _check_size(self, name: str, size: int, packed: int) -> None:
         if size > self.bounds.member_bytes:
             raise Unreadable("too_large", f"{name} unpacks to more than {self.bounds.member_bytes} bytes")
         if size > 1 << 20 and size > self.bounds.ratio * max(packed, 1):
             raise Unreadable("too_large", f"{name} unpacks to more than {self.bounds.ratio} times its size")
+
+
+class _Fed(io.BytesIO):
+    """Gives a parser large pieces, whatever it asks for."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return super().read(_FED)
 
 
 def local_name(element: Element) -> str:

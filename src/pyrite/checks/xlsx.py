@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -17,7 +18,7 @@ from xml.etree.ElementTree import Element
 from pyrite.checks.cells import Cell, CellRun, RowRun, Sheet, Workbook, number_cell, position
 from pyrite.checks.formulas import translate
 from pyrite.checks.ods import iso_date
-from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Package, Unreadable, local_name
+from pyrite.checks.package import DEFAULT_BOUNDS, Bounds, Package, Spent, Unreadable, local_name
 
 _RELATION = re.compile(r"\{http://(schemas|purl)\.[a-z.]+/[a-zA-Z/0-9]*relationships\}id")
 _BUILTIN_DATES = frozenset({14, 15, 16, 17, 22, *range(27, 37), *range(50, 59)})
@@ -27,7 +28,6 @@ _ELAPSED = 46
 _MAX_ROW, _MAX_COLUMN = 1 << 20, 1 << 14
 _CODE_LENGTH = 255
 _FORMULA_LENGTH = 8192
-_SHARED_TEXT = 8 << 20
 
 
 class _Style(NamedTuple):
@@ -46,9 +46,9 @@ class _Context(NamedTuple):
     from_1904: bool
 
 
-def parse_xlsx(data: bytes, bounds: Bounds = DEFAULT_BOUNDS) -> Workbook:
+def parse_xlsx(data: bytes, bounds: Bounds = DEFAULT_BOUNDS, spent: Spent | None = None) -> Workbook:
     """The sheets of an .xlsx file's bytes; raises `Unreadable`."""
-    package = Package(data, bounds)
+    package = Package(data, bounds, spent)
     main = _related(package, "")
     book = next((path for kind, path, _ in main if kind == "officeDocument"), None)
     if book is None:
@@ -180,12 +180,12 @@ def style_of_code(code: str) -> _Style:
 class _SheetReader:
     """Collects the cells of one worksheet; rows and cells may leave out their references."""
 
-    def __init__(self, context: _Context) -> None:
+    def __init__(self, context: _Context, make_text: Callable[[int], None]) -> None:
         self.context = context
+        self.make_text = make_text
         self.rows: dict[int, tuple[CellRun, ...]] = {}
         self.merged: list[str] = []
         self.shared: dict[str, tuple[str, int, int]] = {}
-        self.shared_text = 0
         self.row = 0
 
     def add(self, element: Element) -> None:
@@ -240,9 +240,9 @@ class _SheetReader:
                 self.shared[key] = (text, self.row, column)
             elif key in self.shared:
                 master, row, start = self.shared[key]
-                self.shared_text += len(master)
-                if len(master) > _FORMULA_LENGTH or self.shared_text > _SHARED_TEXT:
-                    raise Unreadable("too_large", "its shared formulas are too long")
+                if len(master) > _FORMULA_LENGTH:
+                    raise Unreadable("too_large", "a shared formula is too long")
+                self.make_text(len(master))
                 text = translate(master, self.row - row, column - start)
             else:
                 raise Unreadable("damaged", f"shared formula {key[:20]!r} is not defined")
@@ -305,7 +305,7 @@ def serial_date(serial: float, from_1904: bool) -> str | None:
 
 
 def _sheet(package: Package, path: str, name: str, context: _Context) -> Sheet:
-    reader = _SheetReader(context)
+    reader = _SheetReader(context, package.make_text)
     parents: list[str] = []
     for event, element in package.elements(path, whole="row"):
         tag = local_name(element)

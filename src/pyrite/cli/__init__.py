@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shlex
@@ -19,13 +20,18 @@ from pyrite.errors import PyriteError, RunError, UsageError
 VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "start": {
         "demo": ("pyrite.cli.start:demo", "Measure the shipped episodes: truth, judges, report."),
+        "init": ("pyrite.cli.look:init", "Write a task that works, to be changed into yours."),
         "doctor": ("pyrite.cli.start:doctor", "What this machine can do, and what is missing."),
+        "list": ("pyrite.cli.look:listing", "List suites, tasks, judges, agents, episodes."),
+        "show": ("pyrite.cli.look:show", "Show one episode, task or judge."),
+        "view": ("pyrite.cli.view:view", "Write one page of one episode: screens, truth, verdicts."),
     },
     "truth": {
         "record": ("pyrite.cli.truth:record", "Record episodes of a suite on the real desktop."),
         "perturb": ("pyrite.cli.truth:perturb", "Replay recorded episodes with one injected defect."),
         "verify": ("pyrite.cli.truth:verify", "Decide every episode from its end state: gt.json."),
         "outcomes": ("pyrite.cli.truth:outcomes", "Print pass, fail, indeterminate, and the bounds."),
+        "label": ("pyrite.cli.people:label", "Add what a person says of an episode."),
     },
     "judges": {
         "pack": ("pyrite.cli.judges:pack", "Pack what judges may see, the same for all of them."),
@@ -34,6 +40,13 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "numbers": {
         "measure": ("pyrite.cli.numbers:measure", "FPR, FDR, TPR, kappa ... of judges against truth."),
         "report": ("pyrite.cli.numbers:report", "Write report.json and one self-contained report.html."),
+    },
+    "all": {
+        "run": ("pyrite.cli.all:run", "Every stage, from one configuration; resumable."),
+    },
+    "files": {
+        "manifest": ("pyrite.cli.files:manifest", "Write or check the digests of every file of a bench."),
+        "schema": ("pyrite.cli.files:schema", "Print the JSON Schema of a record."),
     },
 }
 
@@ -72,6 +85,22 @@ def app() -> None:
     """
 
 
+RESUME: list[str] = []
+"""What must be added to the command to go on with what it began (a bench that it named itself)."""
+
+_DISK = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EIO,
+    errno.EFBIG,
+    errno.ENOTDIR,
+    errno.ENAMETOOLONG,
+}
+
+
 def main() -> None:
     """Run the command line and leave with its exit code."""
     sys.exit(run(sys.argv[1:]))
@@ -86,20 +115,32 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as exc:
         return _tell(_usage(exc), arguments)
     except (KeyboardInterrupt, click.Abort):
-        again = shlex.join(["pyrite", *arguments])
+        again = shlex.join(["pyrite", *arguments, *RESUME])
+        if "--json" in arguments:
+            click.echo(_interrupted(again).as_json())
         click.echo(f"\ninterrupted: what was finished is on disk and safe\ngo on: {again}", err=True)
         return 130
+    except SystemExit as exc:
+        if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # the reader of a pipe has gone
+            return 0
+        return exc.code if isinstance(exc.code, int) else 70
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except PyriteError as exc:
         return _tell(exc, arguments)
     except OSError as exc:
-        if exc.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}:
+        if exc.errno in _DISK:
             return _tell(_disk(exc, arguments), arguments)
         return _bug(exc, arguments)
     except Exception as exc:
         return _bug(exc, arguments)
+
+
+def _interrupted(again: str) -> PyriteError:
+    problem = PyriteError("interrupted: what was finished is on disk and safe", next=again)
+    problem.code = "interrupted"
+    return problem
 
 
 def _usage(exc: click.ClickException) -> UsageError:
@@ -113,7 +154,7 @@ def _disk(exc: OSError, arguments: list[str]) -> RunError:
         exc.strerror or str(exc),
         where=str(exc.filename or ""),
         expected="a folder that can be written to, with room",
-        next=shlex.join(["pyrite", *arguments]),
+        next=shlex.join(["pyrite", *arguments, *RESUME]),
     )
 
 
@@ -123,17 +164,21 @@ def _tell(exc: PyriteError, arguments: list[str]) -> int:
     if "--json" in arguments:
         click.echo(exc.as_json())
     else:
-        click.echo(f"error: {exc}", err=True)
+        from pyrite.cli.screen import printable
+
+        click.echo("\n".join(map(printable, f"error: {exc}".split("\n"))), err=True)
     return exc.exit_code
 
 
 def _bug(exc: Exception, arguments: list[str]) -> int:
-    log = _log_file(arguments)
-    with log.open("a", encoding="utf-8", errors="backslashreplace") as handle:
-        handle.write(f"{shlex.join(arguments)}\n{traceback.format_exc()}\n")
-    problem = PyriteError(
-        f"a bug in pyrite: {type(exc).__name__}: {exc}", next=f"report it with the traceback in {log}"
-    )
+    problem = PyriteError(f"a bug in pyrite: {type(exc).__name__}: {exc}")
+    try:
+        log = _log_file(arguments)
+        with log.open("a", encoding="utf-8", errors="backslashreplace") as handle:
+            handle.write(f"{shlex.join(arguments)}\n{traceback.format_exc()}\n")
+        problem.next = f"report it with the traceback in {log}"
+    except OSError:
+        problem.next = "run it again with --debug and report the traceback"
     problem.code = "bug"
     return _tell(problem, arguments)
 
@@ -141,8 +186,9 @@ def _bug(exc: Exception, arguments: list[str]) -> int:
 def _log_file(arguments: list[str]) -> Path:
     """log.txt of the bench that was named, else of the user's cache."""
     for argument in arguments:
-        if not argument.startswith("-") and (Path(argument) / "episodes").is_dir():
-            return Path(argument) / "log.txt"
+        with contextlib.suppress(OSError):
+            if not argument.startswith("-") and (Path(argument) / "episodes").is_dir():
+                return Path(argument) / "log.txt"
     cache = Path(os.environ.get("PYRITE_CACHE") or Path.home() / ".cache" / "pyrite")
     cache.mkdir(parents=True, exist_ok=True)
     return cache / "log.txt"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyrite.cli import screen
-from pyrite.report.numbers import THIN, count, interval, percent, rate
+from pyrite.report.numbers import THIN, count, interval, percent, rate, words
 
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
@@ -48,7 +48,8 @@ def recording_text(recording: Recording, *, dry: bool) -> str:
 def packed(packing: Packing) -> str:
     """One line of a packing."""
     conditions = sorted({entry.condition for entry in packing.entries})
-    return f"{count(len(packing.entries), 'package')}, {', '.join(conditions)}"
+    broken = f", {count(len(packing.broken), 'broken episode')}" if packing.broken else ""
+    return f"{count(len(packing.entries), 'package')}, {', '.join(conditions)}{broken}"
 
 
 def packing_text(packing: Packing, bench: Path) -> str:
@@ -60,16 +61,27 @@ def packing_text(packing: Packing, bench: Path) -> str:
     lines += [
         f"leak     {leak.package_id}: {leak.secret!r} in its {leak.where}" for leak in packing.leaks[:20]
     ]
+    lines += broken_lines(packing.broken)
     lines.append(f"leaks    {len(packing.leaks) or 'none found'}")
     lines.append(f"evidence {bench}/evidence/")
     return "\n".join(lines)
+
+
+def broken_lines(broken: Mapping[str, str]) -> list[str]:
+    """Episodes that could not be packed, and what that means; the first twenty by name."""
+    if not broken:
+        return []
+    listed = [f"broken   {name}: {' '.join(why.split())[:300]}" for name, why in sorted(broken.items())]
+    more = [f"and {len(listed) - 20} more"] if len(listed) > 20 else []
+    return [*listed[:20], *more, f"broken   {count(len(broken), 'episode')}: missing verdicts, no rejections"]
 
 
 def judged(judging: Judging, *, dry: bool) -> str:
     """One line of a judging."""
     judges = len({one.judge for one in judging.asked})
     missing = f", {judging.missing} {'to ask' if dry else 'missing'}" if judging.missing else ""
-    return f"{count(judges, 'judge')}, {count(judging.obtained, 'verdict')}{missing}"
+    broken = f", {count(len(judging.broken), 'broken episode')}" if judging.broken else ""
+    return f"{count(judges, 'judge')}, {count(judging.obtained, 'verdict')}{missing}{broken}"
 
 
 def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
@@ -84,10 +96,15 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
             lines.append(f"{name} would ask for {count(one.missing, 'verdict')}, {one.kept} are there")
             continue
         lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
-        lines += [f"{'':<29} {n} missing: {reason}" for reason, n in one.why_missing.items()]
+        lines += [f"{'':<29} {n} {_missing(reason)}" for reason, n in one.why_missing.items()]
+    lines += broken_lines(judging.broken)
     if not dry:
         lines += [f"verdicts {bench}/verdicts/", f"next     pyrite measure {bench}"]
     return "\n".join(lines)
+
+
+def _missing(reason: str) -> str:
+    return reason if reason.startswith("missing") else f"missing: {reason}"
 
 
 # --- outcomes
@@ -113,8 +130,11 @@ def outcomes_text(result: Mapping[str, Any]) -> str:
 
 def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) -> str:
     """One block: counts, rate over scored, bounds, causes, agents, categories."""
+    name = screen.printable(name)
     value = percent(truth["rate"], reason=truth.get("reason"))
     ends = interval(truth["low"], truth["high"])
+    if truth["rate"] is not None and not ends:
+        ends = f"[no interval: {words(truth.get('reason') or 'unknown')}]"
     lines = [
         f"{name}: {truth['attempted']:,} attempted, {truth['indeterminate']:,} indeterminate, "
         f"{truth['scored']:,} scored ({truth['pass']:,} pass, {truth['fail']:,} fail)",
@@ -131,7 +151,7 @@ def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) ->
         lines.append(f"  indeterminate: {seen['n']} {cause}, blame {seen['blame']}")
     for agent, own in (extra.get("by_agent") or {}).items():
         three = ", ".join(f"{own[outcome]} {outcome}" for outcome in ("pass", "fail", "indeterminate"))
-        lines.append(f"  agent {agent}: {three}")
+        lines.append(f"  agent {screen.printable(agent)}: {three}")
     categories = ", ".join(f"{n} {code}" for code, n in (extra.get("categories") or {}).items())
     if categories:
         lines.append(f"  failures: {categories}")
@@ -305,7 +325,8 @@ def _print_judges(judges: Mapping[str, Any], *, no_color: bool) -> None:
     screen.result("")
     detail_table(judges, no_color=no_color)
     methods = dict.fromkeys(judge["fpr"]["method"] for judge in judges.values() if judge["fpr"]["method"])
-    screen.result("FPR by " + "; ".join(methods) if methods else "FPR: null")
+    if methods:
+        screen.result("FPR by " + "; ".join(methods))
     screen.result("iid FPR: the interval that would hold if episodes were independent")
 
 

@@ -31,7 +31,7 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 @click.option("--map", "mapping", multiple=True, metavar="VALUE=OUTCOME", help="What an unknown value means.")
 @click.option("--where", help="Keep the rows where this column is not empty.")
 @click.option("--key", callback=_columns, help="Columns that name an episode; a repeated key is an error.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=int, help="Of the bootstrap. [default: as asked of run, else 0]")
 @common
 def measure(
     bench: Path | None,
@@ -45,7 +45,7 @@ def measure(
     mapping: tuple[str, ...],
     where: str | None,
     key: tuple[str, ...],
-    seed: int,
+    seed: int | None,
     as_json: bool,
     quiet: bool,
     debug: bool,
@@ -62,6 +62,11 @@ def measure(
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     if (bench is None) == (table is None):
         raise click.UsageError("give either a BENCH or --table FILE")
+    of_a_table = (truth, verdicts, scores, cluster, cluster_strip, group, mapping, where, key)
+    if bench is not None and any(of_a_table):
+        raise click.UsageError(
+            "--truth, --verdicts, --cluster, --where ... go with --table, not with a BENCH"
+        )
     with progress.stage("measure") as stage:
         if bench is not None:
             result = flow.measure(bench, seed=seed)
@@ -78,7 +83,7 @@ def measure(
                 mapping=mapping,
                 where=where,
                 key=key,
-                seed=seed,
+                seed=seed or 0,
             )
         stage.summary = blocks.measured(result)
     if as_json:
@@ -96,11 +101,11 @@ def measure(
     )
 )
 @click.argument("bench", type=click.Path(path_type=Path))
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=int, help="Of the bootstrap. [default: as asked of run, else 0]")
 @click.option("--force", is_flag=True, help="Overwrite a report that was made with other options.")
 @common
 def report(
-    bench: Path, seed: int, force: bool, as_json: bool, quiet: bool, debug: bool, no_color: bool
+    bench: Path, seed: int | None, force: bool, as_json: bool, quiet: bool, debug: bool, no_color: bool
 ) -> int:
     """Write report.json and report.html of BENCH: one page, opens from disk, no network."""
     from pyrite import flow

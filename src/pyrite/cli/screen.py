@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 import time
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 SILENCE_S = 1.8
 """A command that works says something at least this often."""
+
+_UNSEEN = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What JSON need not escape and a terminal may obey: control characters and changes of direction."""
 
 _SPACES = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 
@@ -54,10 +58,10 @@ class Progress:
             return
         if self._terminal:
             width = max(20, self._console.width - 1)
-            self._console.file.write("\r\x1b[2K" + _printable(text)[:width])
+            self._console.file.write("\r\x1b[2K" + printable(text)[:width])
             self._console.file.flush()
         else:
-            self.line(_printable(text))
+            self.line(printable(text))
 
     def clear(self) -> None:
         if self._terminal and not self.quiet:
@@ -112,17 +116,16 @@ class Stage:
 
 
 def result(text: str) -> None:
-    """Print a plain result."""
-    sys.stdout.write(text + "\n")
+    """Print a plain result; text of an episode in it cannot move the cursor or set a title."""
+    sys.stdout.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
 
 
 def result_json(document: Any) -> None:
     """Print the one JSON document of `--json`, of a mapping or a dataclass."""
     if is_dataclass(document) and not isinstance(document, type):
         document = {"schema_version": "1", **asdict(document)}
-    sys.stdout.write(
-        json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
-    )
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
+    sys.stdout.write(_UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
 
 
 def _plain(value: object) -> object:
@@ -143,7 +146,7 @@ def table(
     for heading, justify in columns:
         grid.add_column(heading, justify="right" if justify == "right" else "left", no_wrap=True)
     for row in rows:
-        grid.add_row(*(Text(_printable(text), style=style) for text, style in row))
+        grid.add_row(*(Text(printable(text), style=style) for text, style in row))
     _console(stderr=False, no_color=no_color).print(grid, highlight=False)
 
 
@@ -151,7 +154,7 @@ def styled(text: str, style: str, *, no_color: bool, end: str = "\n") -> None:
     """Print a result line with a style, wrapped at the terminal's width."""
     from rich.text import Text
 
-    _console(stderr=False, no_color=no_color).print(Text(_printable(text), style=style), end=end)
+    _console(stderr=False, no_color=no_color).print(Text(printable(text), style=style), end=end)
 
 
 def _console(*, stderr: bool, no_color: bool) -> Console:
@@ -162,7 +165,7 @@ def _console(*, stderr: bool, no_color: bool) -> Console:
     return Console(file=file, no_color=no_color or None, highlight=False, width=width)
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text of an episode without control characters: it cannot move the cursor or set a title."""
     return "".join(
         c if c.isprintable() or c in _SPACES else c.encode("unicode_escape").decode() for c in text

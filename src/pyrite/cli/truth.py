@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyrite.cli import common, examples
+from pyrite.cli import RESUME, common, examples
 
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
@@ -38,6 +38,7 @@ _TASKS = click.option(
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Episodes at once.")
 @click.option("--dry-run", is_flag=True, help="Say what would be recorded.")
+@click.option("--force", is_flag=True, help="Go on although the bench was recorded with another seed.")
 @common
 def record(
     suite: str,
@@ -49,6 +50,7 @@ def record(
     seed: int,
     jobs: int,
     dry_run: bool,
+    force: bool,
     as_json: bool,
     quiet: bool,
     debug: bool,
@@ -59,6 +61,10 @@ def record(
     from pyrite.cli import blocks, screen
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
+    if out is None and not dry_run:
+        out = flow.new_bench(suite)
+        RESUME[:] = ["-o", str(out)]
+        progress.line(f"bench    {out}")
     with progress.stage("record") as stage:
         recording = flow.record(
             suite,
@@ -70,10 +76,12 @@ def record(
             seed=seed,
             workers=jobs,
             dry_run=dry_run,
+            force=force,
             watch=stage,
         )
         stage.summary = blocks.recorded(recording)
-    return _print(recording, "pyrite perturb", as_json=as_json, dry_run=dry_run)
+    then = "pyrite perturb" if "scripted" in agents.split(",") else "pyrite verify"
+    return _print(recording, then, as_json=as_json, dry_run=dry_run)
 
 
 @click.command(

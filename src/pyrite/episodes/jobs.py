@@ -12,13 +12,14 @@ from pathlib import Path
 from pyrite import pool
 from pyrite.episodes.agents import AGENTS, Agent, Part, Replayer
 from pyrite.episodes.perturb import KINDS
-from pyrite.episodes.record import Order, episode_id, record_episode
+from pyrite.episodes.record import PARTIAL, Order, episode_id, record_episode
 from pyrite.errors import UsageError
-from pyrite.records import Action, Meta
+from pyrite.records import Action, Meta, Source
 from pyrite.sandbox.local import LocalBackend
 from pyrite.store.bench import Bench
 from pyrite.store.paths import BenchPaths
 from pyrite.suites.lookup import Lookup, Origin
+from pyrite.tasks.folder import digest_folder
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def plan(
             for repeat in range(1, repeats + 1):
                 name = episode_id(seed, task_id, agent, repeat)
                 folder = BenchPaths(root).episode(name).root
-                jobs.append(Job(origin, task_id, agent, Order(name, "scripted", seed), folder))
+                source: Source = "scripted" if agent in AGENTS.builtin else "natural"
+                jobs.append(Job(origin, task_id, agent, Order(name, source, seed), folder))
     return jobs
 
 
@@ -144,6 +146,8 @@ def carry_out(
     watch = watch or pool.Silent()
     watch.total = len(todo)
     new: list[Recorded] = []
+    for leftover in bench.paths.episodes.glob(f".*{PARTIAL}"):
+        shutil.rmtree(leftover)
     for job in todo:
         _keep_folder_task(bench, job)
     for job, (meta, seconds) in pool.run(record_job, todo, jobs=workers):
@@ -164,8 +168,10 @@ def record_job(job: Job) -> tuple[Meta, float]:
 def _agent(job: Job) -> Agent:
     if job.actions is not None:
         return Replayer(job.agent, job.actions, job.message)
-    script, claim = job.origin.script(job.task_id)
-    agent: Agent = AGENTS.load(job.agent)(Part(script, claim))
+    factory = AGENTS.load(job.agent)
+    agent: Agent = (
+        factory(Part(*job.origin.script(job.task_id))) if job.agent in AGENTS.builtin else factory()
+    )
     return agent
 
 
@@ -197,9 +203,23 @@ def _finished(job: Job) -> bool:
 
 
 def _keep_folder_task(bench: Bench, job: Job) -> None:
-    """A bench keeps the folder tasks it was recorded from, so that it can be verified anywhere."""
+    """A bench keeps the folder tasks it was recorded from, so that it can be verified anywhere.
+
+    Raises `UsageError` where the bench holds another version of the task.
+    """
     if job.origin.folder is None:
         return
-    goal = bench.paths.tasks / job.task_id
-    if not goal.exists():
-        shutil.copytree(job.origin.folder / job.task_id, goal, symlinks=True)
+    source, goal = job.origin.folder / job.task_id, bench.paths.tasks / job.task_id
+    if goal.exists():
+        if digest_folder(goal) != digest_folder(source):
+            raise UsageError(
+                f"task {job.task_id} was changed since this bench was recorded",
+                where=str(source),
+                expected=f"the same files as in {goal}",
+                next="record into a new bench with -o",
+            )
+        return
+    partial = goal.with_name(f".{goal.name}{PARTIAL}")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(source, partial, symlinks=True)
+    partial.rename(goal)

@@ -6,10 +6,10 @@ meta.json is written last, so a folder without it is unfinished and recorded ane
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,9 +25,11 @@ from pyrite.store.bench import now
 from pyrite.store.images import pixels_sha256, save_webp
 from pyrite.store.jsonl import append_lines, write_record
 from pyrite.store.paths import EpisodePaths
-from pyrite.tasks.task import INITIAL, Task
+from pyrite.tasks.task import BUILD_LIMITS, INITIAL, Task
 
 STEP_LIMIT = 100
+PARTIAL = ".partial"
+"""Ending of a folder that is being recorded into."""
 TIME_LIMIT_S = 600.0
 
 
@@ -59,26 +61,26 @@ def record_episode(
     agent: Agent,
     order: Order,
     folder: Path,
-    *,
-    tick: Callable[[str], None] = lambda text: None,
 ) -> Meta:
-    """Record into `folder` and return the finished meta.
+    """Record into `folder` and return the finished meta; the folder appears when it is finished.
 
     Raises `SandboxError` where the episode cannot start; a sandbox that is lost on the way gives an
     episode that ended by `environment_lost` and has no end state.
     """
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    paths = EpisodePaths(folder)
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}{PARTIAL}")
+    partial.mkdir(parents=True)
+    paths = EpisodePaths(partial)
     with tempfile.TemporaryDirectory(prefix="pyrite-") as scratch:
         home = build_initial(task, Path(scratch))
         spec = SessionSpec(open=task.spec.initial.open)
         with backend.start(home, spec) as session:
-            film = _Film(paths, session, agent, order, tick)
+            film = _Film(paths, session, agent, order)
             ended_by = film.roll(task.spec.instruction)
             meta = _meta(task, agent, order, session, film, ended_by)
     write_record(paths.meta, meta)
+    if folder.exists():
+        shutil.rmtree(folder)
+    partial.rename(folder)
     return meta
 
 
@@ -86,12 +88,12 @@ def build_initial(task: Task, scratch: Path) -> Path:
     """Build a task's initial home below `scratch`. Raises `RunError` where its set-up fails."""
     out = scratch / "states"
     out.mkdir()
-    built = confine.run(task.builder(out, [INITIAL]), writes=[out], limits=task.spec.limits)
+    built = confine.run(task.builder(out, [INITIAL]), writes=[out], limits=BUILD_LIMITS)
     if built.returncode != 0:
         said = built.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
         raise RunError(
             f"the initial home of task {task.spec.task_id} cannot be built: {said[-1]}",
-            next=f"pyrite verify BENCH --debug shows what {task.spec.task_id} needs",
+            expected="setup and recipe that run to their end in an empty home",
         )
     return out / INITIAL
 
@@ -99,16 +101,15 @@ def build_initial(task: Task, scratch: Path) -> Path:
 class _Film:
     """The growing episode folder of one session."""
 
-    def __init__(
-        self, paths: EpisodePaths, session: Session, agent: Agent, order: Order, tick: Callable[[str], None]
-    ) -> None:
+    def __init__(self, paths: EpisodePaths, session: Session, agent: Agent, order: Order) -> None:
         self._paths = paths
         self._session = session
         self._agent = agent
         self._order = order
-        self._tick = tick
         self._stored: dict[str, str] = {}
         self.steps = 0
+        self.lost: str | None = None
+        """Why the sandbox was lost, if it was."""
         self.size: tuple[int, int] = (0, 0)
 
     def roll(self, instruction: str) -> EndedBy:
@@ -123,7 +124,7 @@ class _Film:
         except SandboxError as exc:
             self._paths.final_state.unlink(missing_ok=True)
             self._paths.facts.unlink(missing_ok=True)
-            self._tick(f"sandbox lost: {exc.what}")
+            self.lost = exc.what
             return "environment_lost"
         return ended_by
 
@@ -140,7 +141,6 @@ class _Film:
                 screen, error = observed.screen, observed.error
             self.steps += 1
             self._write(action, screen, error)
-            self._tick(f"step {self.steps} {action.action}")
             if ends:
                 return "done" if action.action == "done" else "fail"
             if self.steps >= self._order.step_limit:
@@ -185,4 +185,5 @@ def _meta(task: Task, agent: Agent, order: Order, session: Session, film: _Film,
         perturbation=order.perturbation,
         screen=Screen(width=film.size[0], height=film.size[1]),
         enforced=session.enforced,
+        lost=film.lost,
     )

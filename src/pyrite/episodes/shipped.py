@@ -46,7 +46,8 @@ def ship(bench: Bench, target: Path) -> int:
             if not image.is_file():
                 write_bytes(image, path.read_bytes())
     write_json(target / "screens.json", screens)
-    write_json(target / "lock.json", {**bench.lock(), "demo": True})
+    kept = {key: value for key, value in bench.lock().items() if not key.startswith("judge")}
+    write_json(target / "lock.json", {**kept, "demo": True})
     return len(screens)
 
 
@@ -66,7 +67,7 @@ def unpack(root: Path, source: Path = DEMO) -> Bench:
         )
     root.mkdir(parents=True, exist_ok=True)
     if not (root / "lock.json").is_file():
-        shutil.copyfile(source / "lock.json", root / "lock.json")
+        write_bytes(root / "lock.json", (source / "lock.json").read_bytes())
     bench = Bench.create(root)
     screens = read_json(source / "screens.json")
     for episode_id, images in screens.items():
@@ -77,7 +78,8 @@ def unpack(root: Path, source: Path = DEMO) -> Bench:
 
 def _is_demo(root: Path) -> bool:
     lock = root / "lock.json"
-    return lock.is_file() and bool(read_json(lock).get("demo"))
+    found = read_json(lock) if lock.is_file() else None
+    return isinstance(found, dict) and bool(found.get("demo"))
 
 
 def _lay(source: Path, bench: Bench, episode_id: str, images: dict[str, str]) -> None:

@@ -8,14 +8,10 @@ E2+claim (last4+claim)  the same as E2-last4, and the agent's final message
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from pyrite.errors import UsageError
-
-ACCEPTED = "E1-final, E2-lastK (E2-last4), E3-full, each with +claim; or final, last4, full"
-_PATTERN = re.compile(r"^(?:E1-final|E2(?:-last(?P<k>[1-9]\d{0,3}|k))?|E3-full)(?P<claim>\+claim)?$")
-_ALIASES = {"final": "E1-final", "full": "E3-full"}
+from pyrite.store.conditions import ACCEPTED, LAST_K, canonical
 
 
 @dataclass(frozen=True)
@@ -30,34 +26,28 @@ class Condition:
     with_claim: bool
 
 
-def parse(name: str) -> Condition:
-    """Read a condition's name or alias.
+def parse(name: str, *, last_k: int = LAST_K) -> Condition:
+    """Read a condition's name or alias; `last_k` is what E2 means where the name says no number.
 
     >>> parse("last4+claim").name, parse("E2-lastk").name, parse("E2-last8").last_screens
     ('E2+claim', 'E2-last4', 8)
     """
-    base, plus, rest = name.strip().partition("+")
-    base = _ALIASES.get(base, base)
-    if re.fullmatch(r"last\d+", base):
-        base = f"E2-{base}"
-    match = _PATTERN.match(base + plus + rest)
-    if match is None:
+    found = canonical(name, last_k=last_k)
+    if found is None:
         raise UsageError(f"unknown condition {name!r}", expected=ACCEPTED)
-    claim = match["claim"] is not None
-    suffix = "+claim" if claim else ""
+    base, _, claim = found.partition("+")
     if base == "E1-final":
-        return Condition(base + suffix, 1, with_actions=False, with_claim=claim)
+        return Condition(found, 1, with_actions=False, with_claim=bool(claim))
     if base == "E3-full":
-        return Condition(base + suffix, None, with_actions=True, with_claim=claim)
-    k = 4 if match["k"] in (None, "k") else int(match["k"])
-    if k == 4 and claim:
-        return Condition("E2+claim", 4, with_actions=True, with_claim=True)
-    return Condition(f"E2-last{k}{suffix}", k, with_actions=True, with_claim=claim)
+        return Condition(found, None, with_actions=True, with_claim=bool(claim))
+    screens = int(base.removeprefix("E2-last")) if base != "E2" else LAST_K
+    return Condition(found, screens, with_actions=True, with_claim=bool(claim))
 
 
-def parse_list(names: str) -> list[Condition]:
+def parse_list(names: str, *, last_k: int = LAST_K) -> list[Condition]:
     """Read a comma-separated list; the same condition named twice counts once."""
-    found = {parse(name).name: parse(name) for name in names.split(",") if name.strip()}
+    wanted = [parse(name, last_k=last_k) for name in names.split(",") if name.strip()]
+    found = {condition.name: condition for condition in wanted}
     if not found:
         raise UsageError(f"no condition in {names!r}", expected=ACCEPTED)
     return list(found.values())

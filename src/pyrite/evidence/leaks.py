@@ -44,11 +44,13 @@ def scan(evidence: Evidence, secrets: Secrets, paths: BenchPaths, visible: str) 
     folded = visible.casefold()
     values = [v for v in secrets.values if len(v) >= SHORTEST_VALUE and v.casefold() not in folded]
     texts = (*secrets.texts, *values)
+    body = evidence.model_dump(mode="json", exclude={"images"})
     names = "\n".join((evidence.package_id, *evidence.images))
     leaks = [Leak(evidence.package_id, "name", s) for s in (*secrets.names, *texts) if _word(s, names)]
     written = paths.package(evidence.condition, evidence.package_id).read_text(encoding="utf-8")
-    decoded = "\n".join(leaves(evidence.model_dump(mode="json", exclude={"images"})))
-    leaks += [Leak(evidence.package_id, "text", s) for s in texts if s in written or s in decoded]
+    decoded, said = "\n".join(leaves(body)), "\n".join(leaves(body, keys=False))
+    found = [s for s in secrets.texts if s in written or s in decoded] + [s for s in values if _word(s, said)]
+    leaks += [Leak(evidence.package_id, "text", s) for s in found]
     for digest in dict.fromkeys(evidence.images):
         metadata = _image_metadata(paths.image(digest).read_bytes())
         found = [s for s in (*secrets.names, *texts) if _word(s, metadata)]
@@ -60,15 +62,16 @@ def _word(secret: str, text: str) -> bool:
     return re.search(rf"(?<![A-Za-z0-9]){re.escape(secret)}(?![A-Za-z0-9])", text, re.IGNORECASE) is not None
 
 
-def leaves(value: Any) -> Iterable[str]:
-    """Every key and value of a JSON document as text."""
+def leaves(value: Any, *, keys: bool = True) -> Iterable[str]:
+    """Every key and value of a JSON document as text, or the values alone."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield str(key)
-            yield from leaves(inner)
+            if keys:
+                yield str(key)
+            yield from leaves(inner, keys=keys)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from leaves(inner)
+            yield from leaves(inner, keys=keys)
     elif isinstance(value, str):
         yield value
     elif value is not None and not isinstance(value, bool):

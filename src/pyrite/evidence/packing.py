@@ -10,11 +10,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from PIL import Image
 
+from pyrite.errors import InputError
 from pyrite.evidence.conditions import Condition
 from pyrite.evidence.leaks import Leak, Secrets, scan
 from pyrite.evidence.view import EpisodeView, Instructions, view
@@ -22,7 +23,7 @@ from pyrite.pool import Silent, Watch
 from pyrite.records import Evidence, EvidenceEntry, Meta, ViewAction
 from pyrite.store.bench import Bench
 from pyrite.store.images import decode, pixels_sha256, read_image, save_png
-from pyrite.store.jsonl import append_lines, read_lines, read_record, write_bytes
+from pyrite.store.jsonl import append_lines, read_json, read_lines, read_record, write_bytes, write_json
 from pyrite.store.paths import BenchPaths
 
 MAX_IMAGE_SIDE = 1280
@@ -44,6 +45,8 @@ class Packing:
 
     entries: tuple[EvidenceEntry, ...]
     leaks: tuple[Leak, ...]
+    broken: dict[str, str] = field(default_factory=dict)
+    """Episodes that cannot be shown in all conditions -> the first reason; they get no verdict there."""
 
 
 def pack(
@@ -52,37 +55,61 @@ def pack(
     instructions: Instructions,
     secrets: Callable[[Meta], Secrets],
     *,
+    max_image_side: int = MAX_IMAGE_SIDE,
     watch: Watch | None = None,
 ) -> Packing:
     """Write and scan the packages of all finished episodes.
 
-    Raises `InputError` for an image that is none, `UsageError` where no episode is finished.
+    An episode that cannot be read, or a screen that is none, goes into `broken` and stops nothing else.
+    Raises `InputError` where nothing at all can be packed, `UsageError` where no episode is finished.
     """
     wanted = list(conditions)
     done = index(bench)
-    store = ImageStore(bench.paths)
+    store = ImageStore(bench.paths, max_image_side)
     entries: list[EvidenceEntry] = []
     found: list[Leak] = []
+    broken: dict[str, str] = {}
     episode_ids = bench.require_episodes()
     watch = watch or Silent()
     watch.total = len(episode_ids)
     with ThreadPoolExecutor(max_workers=4) as threads:
         for episode_id in episode_ids:
-            meta = bench.meta(episode_id)
-            seen = view(bench, meta, instructions)
-            for condition in wanted:
+            try:
+                meta = bench.meta(episode_id)
+                seen, hidden = view(bench, meta, instructions), secrets(meta)
+            except InputError as exc:
+                broken[episode_id] = _reason(exc)
+            for condition in wanted if episode_id not in broken else ():
                 evidence = select(seen, condition, package_id(episode_id, condition.name))
-                shrink = MAX_IMAGE_SIDE if condition.last_screens is None else None
+                shrink = max_image_side if condition.last_screens is None else None
                 paths = [seen.screens[i] for i in _kept(seen, condition)]
-                keys = tuple(threads.map(lambda path, side=shrink: store.put(path, side), paths))
+                try:
+                    keys = tuple(threads.map(lambda path, side=shrink: store.put(path, side), paths))
+                except InputError as exc:
+                    broken.setdefault(episode_id, f"{condition.name}: {_reason(exc)}")
+                    continue
                 evidence = evidence.model_copy(update={"images": keys})
                 entry = _write(bench, evidence, episode_id)
                 if done.get((episode_id, condition.name)) != entry:
                     append_lines(bench.paths.evidence_index, [entry])
                 entries.append(entry)
-                found += scan(evidence, secrets(meta), bench.paths, seen.text())
+                found += scan(evidence, hidden, bench.paths, seen.text())
             watch.tick(episode_id)
-    return Packing(tuple(entries), tuple(found))
+    store.remember()
+    if not entries:
+        first, reason = next(iter(broken.items()))
+        raise InputError(
+            f"none of {len(episode_ids)} episodes can be packed; {first}: {reason}",
+            where=str(bench.paths.episodes),
+            expected="an episode with readable screens",
+            next=f"pyrite verify {bench.root}",
+        )
+    return Packing(tuple(entries), tuple(found), broken)
+
+
+def _reason(exc: InputError) -> str:
+    """Where and what, on one line."""
+    return f"{exc.where}: {exc.what}" if exc.where else exc.what
 
 
 def select(seen: EpisodeView, condition: Condition, name: str) -> Evidence:
@@ -111,34 +138,56 @@ def index(bench: Bench) -> dict[tuple[str, str], EvidenceEntry]:
 
 
 def load(bench: Bench, entry: EvidenceEntry) -> Evidence:
-    """Read a package back."""
-    return read_record(bench.paths.package(entry.condition, entry.package_id), Evidence)
+    """Read a package back. Raises `InputError` where it is not the one that the index names."""
+    path = bench.paths.package(entry.condition, entry.package_id)
+    evidence = read_record(path, Evidence)
+    if _sha256(_bytes(evidence)) != entry.evidence_sha256:
+        raise InputError(
+            "the package was changed since it was packed",
+            where=str(path),
+            expected=f"the package with sha256 {entry.evidence_sha256}",
+            next=f"pyrite pack {bench.root}",
+        )
+    return evidence
 
 
 class ImageStore:
-    """evidence/images: each image once, under the sha256 of its pixels. A file seen before is not decoded."""
+    """evidence/images: each image once, under the sha256 of its pixels.
 
-    def __init__(self, paths: BenchPaths) -> None:
+    A screen file whose bytes were seen before is not decoded again: evidence/screens.json remembers.
+    """
+
+    def __init__(self, paths: BenchPaths, max_image_side: int = MAX_IMAGE_SIDE) -> None:
         self._paths = paths
-        self._known: dict[tuple[str, int | None], str] = {}
+        self._side = max_image_side
+        self._known: dict[str, str] = {}
+        if paths.evidence_screens.is_file():
+            self._known = read_json(paths.evidence_screens)
+        self._before = len(self._known)
+
+    def remember(self) -> None:
+        """Write down what was learnt, if anything."""
+        if len(self._known) > self._before:
+            write_json(self._paths.evidence_screens, dict(sorted(self._known.items())))
 
     def put(self, source: Path, longest_side: int | None) -> str:
         """Store one screen, scaled down to `longest_side` pixels where it is larger."""
         data = read_image(source)
-        content = hashlib.sha256(data).hexdigest()
-        if (content, longest_side) not in self._known:
+        content = _sha256(data)
+        name = f"{content} {longest_side or 'as it is'}"
+        digest = self._known.get(name)
+        if digest is None or not self._paths.image(digest).is_file():
             image = decode(data, where=str(source))
-            small = max(image.size) <= MAX_IMAGE_SIDE
             if longest_side is not None and max(image.size) > longest_side:
                 image.thumbnail((longest_side, longest_side), Image.Resampling.LANCZOS)
+            elif max(image.size) <= self._side:
+                name = f"{content} as it is"
+                self._known[f"{content} {self._side}"] = pixels_sha256(image)
             digest = pixels_sha256(image)
-            target = self._paths.image(digest)
-            if not target.is_file():
-                save_png(image, target)
-            self._known[content, longest_side] = digest
-            if small and longest_side in {None, MAX_IMAGE_SIDE}:
-                self._known[content, None] = self._known[content, MAX_IMAGE_SIDE] = digest
-        return self._known[content, longest_side]
+            if not self._paths.image(digest).is_file():
+                save_png(image, self._paths.image(digest))
+            self._known[name] = digest
+        return digest
 
 
 def _kept(seen: EpisodeView, condition: Condition) -> list[int]:
@@ -157,8 +206,7 @@ def _moved(screen: int | None, first: int) -> int | None:
 
 
 def _write(bench: Bench, evidence: Evidence, episode_id: str) -> EvidenceEntry:
-    text = json.dumps(evidence.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
-    data = text.encode() + b"\n"
+    data = _bytes(evidence)
     path = bench.paths.package(evidence.condition, evidence.package_id)
     if not path.is_file() or path.read_bytes() != data:
         write_bytes(path, data)
@@ -166,5 +214,15 @@ def _write(bench: Bench, evidence: Evidence, episode_id: str) -> EvidenceEntry:
         package_id=evidence.package_id,
         episode_id=episode_id,
         condition=evidence.condition,
-        evidence_sha256=hashlib.sha256(data).hexdigest(),
+        evidence_sha256=_sha256(data),
     )
+
+
+def _bytes(evidence: Evidence) -> bytes:
+    """A package as it is written: the same for the same evidence, always."""
+    text = json.dumps(evidence.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode() + b"\n"
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

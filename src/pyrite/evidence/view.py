@@ -10,9 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyrite.errors import InputError, UsageError
+from pyrite.errors import InputError, UsageError, boundary
 from pyrite.records import Meta, ViewAction
 from pyrite.store.bench import Bench
+
+MAX_ACTION_BYTES = 64 << 20
+"""Of one actions.jsonl."""
 
 Instructions = Callable[[str], str | None]
 """task_id -> task text, or None where the task is not known."""
@@ -42,8 +45,10 @@ def view(bench: Bench, meta: Meta, instructions: Instructions) -> EpisodeView:
     Raises `UsageError` when the task text is not known, `InputError` for a screen outside the
     episode, a missing one, or an episode without any.
     """
-    folder = bench.paths.episode(meta.episode_id).screens
-    screens = [path for path in (folder / "000.webp", folder / "000.png") if path.is_file()][:1]
+    paths = bench.paths.episode(meta.episode_id)
+    _require_bounded(paths.actions)
+    named = (bench.inside(meta.episode_id, f"screens/000.{kind}") for kind in ("webp", "png"))
+    screens = [path for path in named if path.is_file()][:1]
     actions = []
     for line in bench.actions(meta.episode_id):
         index = None
@@ -62,15 +67,26 @@ def view(bench: Bench, meta: Meta, instructions: Instructions) -> EpisodeView:
     if not screens:
         raise InputError(
             "no screen is named",
-            where=str(bench.paths.episode(meta.episode_id).actions),
+            where=str(paths.actions),
             expected="at least one action with a `screen`",
         )
     return EpisodeView(_instruction(meta, instructions), tuple(actions), tuple(screens), meta.final_message)
 
 
+def _require_bounded(path: Path) -> None:
+    """A pipe would never end; a file of any length would fill the memory."""
+    if not path.is_file():
+        raise InputError("not there as a file", where=str(path), expected="one action a line")
+    size = path.stat().st_size
+    if size > MAX_ACTION_BYTES:
+        raise InputError(f"{size} bytes", where=str(path), expected=f"at most {MAX_ACTION_BYTES} bytes")
+
+
 def _screen(bench: Bench, episode_id: str, relative: str) -> Path:
     path = bench.inside(episode_id, relative)
-    if not path.is_file():
+    with boundary(str(path)[:500], expected="a PNG or WebP image"):
+        there = path.is_file()
+    if not there:
         raise InputError("no such screen", where=str(path), expected="a PNG or WebP image")
     return path
 

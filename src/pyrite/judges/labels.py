@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import Any, cast
 
-from pyrite.errors import UsageError
+from pyrite.errors import PyriteError, UsageError
 from pyrite.judges.base import Judge
 from pyrite.registry import Registry
 
@@ -35,6 +37,8 @@ class Labelled:
     judge: Judge
     settings: dict[str, Any]
     config: str
+    anew: bool = False
+    """Whether verdicts that stand are asked for again: the judge is told not to use its cache."""
 
 
 def make(label: str, *, cache: bool = True) -> Labelled:
@@ -45,10 +49,21 @@ def make(label: str, *, cache: bool = True) -> Labelled:
     """
     name, _, rest = label.strip().partition("@")
     factory = JUDGES.load(name)
-    accepted = set(inspect.signature(factory).parameters) if callable(factory) else set()
+    if not callable(factory):
+        raise UsageError(f"{name!r} is not a judge: it cannot be called", expected="a class or a function")
+    accepted = set(inspect.signature(factory).parameters)
     options = _options(label, rest, accepted - {"cache"})
     extra: dict[str, Any] = {"cache": cache} if "cache" in accepted else {}
-    judge = factory(**options, **extra)
+    try:
+        with redirect_stdout(sys.stderr):
+            judge = factory(**options, **extra)
+    except PyriteError:
+        raise
+    except (Exception, SystemExit) as exc:  # anybody's code
+        raise UsageError(
+            f"judge {label!r} cannot be made: {type(exc).__name__}: {exc}",
+            expected="a class or function that gives a judge when it is called",
+        ) from exc
     missing = [
         part for part in ("name", "deterministic", "supports", "config", "judge") if not hasattr(judge, part)
     ]
@@ -57,10 +72,15 @@ def make(label: str, *, cache: bool = True) -> Labelled:
             f"{name!r} is not a judge: it has no {', '.join(missing)}",
             expected="an object with name, deterministic, supports(), config() and judge()",
         )
+    if not inspect.iscoroutinefunction(judge.judge):
+        raise UsageError(
+            f"{name!r} is not a judge: its judge() is not a coroutine", expected="async def judge"
+        )
     canonical = name if not options else f"{name}@" + ",".join(f"{k}={options[k]}" for k in sorted(options))
     settings = {"judge": name, "options": options, **judge.config()}
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
-    return Labelled(canonical, cast(Judge, judge), settings, digest[:16])
+    anew = not cache and "cache" in accepted
+    return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew)
 
 
 def make_list(labels: str, *, cache: bool = True) -> list[Labelled]:

@@ -133,6 +133,11 @@ def read_line(image: Image.Image, *, cache: bool = True) -> Reading:
     return _read(image, "line", cache=cache)
 
 
+def is_recorded(pixels: str, mode: Mode = "screen") -> bool:
+    """Whether a reading of these pixels is there, so that no engine has to run."""
+    return _recall(pixels, mode, engine()) is not None
+
+
 @contextmanager
 def collected() -> Iterator[dict[tuple[str, str], Entry]]:
     """Collect every reading used inside, by (pixels, mode): what `ship` writes."""

@@ -7,18 +7,22 @@ infrastructure error writes no line: it is logged, counted as missing, and tried
 from __future__ import annotations
 
 import asyncio
+import math
+import sys
 import time
+import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from pyrite.errors import InputError, UsageError
+from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence.packing import load
 from pyrite.judges.base import Package, Reply, Unavailable
 from pyrite.judges.labels import Labelled
 from pyrite.pool import Silent, Watch
-from pyrite.records import EvidenceEntry, VerdictLine
+from pyrite.records import EvidenceEntry, Verdict, VerdictLine
 from pyrite.store.bench import Bench, now
 from pyrite.store.jsonl import append_lines, read_lines, write_bytes
 
@@ -45,6 +49,8 @@ class Judging:
     """What became of all of them."""
 
     asked: tuple[Asked, ...]
+    broken: dict[str, str] = field(default_factory=dict)
+    """Episodes that could not be packed in all conditions, with the reason: no verdict there."""
 
     @property
     def obtained(self) -> int:
@@ -57,15 +63,37 @@ class Judging:
         return sum(one.missing for one in self.asked)
 
 
-def dry(bench: Bench, judges: Sequence[Labelled], entries: Sequence[EvidenceEntry], *, runs: int) -> Judging:
-    """What `ask` would do, without asking: `missing` is what is still to be asked for."""
+def configured_runs(bench: Bench, judges: Sequence[Labelled], judging: Judging, runs: int) -> dict[str, Any]:
+    """Runs asked for by judge and condition, for lock.json: the most that was ever asked."""
+    before: Any = bench.lock().get("judge_runs", {})
+    fixed = {labelled.label: labelled.judge.deterministic for labelled in judges}
+    merged = {label: dict(old) if isinstance(old := before.get(label), dict) else {} for label in fixed}
+    for one in judging.asked:
+        if one.supported:
+            wanted = 1 if fixed[one.judge] else runs
+            merged[one.judge][one.condition] = max(wanted, merged[one.judge].get(one.condition, 1))
+    return merged
+
+
+def dry(
+    bench: Bench,
+    judges: Sequence[Labelled],
+    entries: Sequence[EvidenceEntry],
+    conditions: Sequence[str],
+    *,
+    runs: int,
+) -> Judging:
+    """What `ask` would do, without packing or asking: `missing` is what is still to be asked for."""
     results = []
-    for labelled, condition in product(judges, dict.fromkeys(entry.condition for entry in entries)):
+    episode_ids = bench.require_episodes()
+    for labelled, condition in product(judges, conditions):
         chosen = [entry for entry in entries if entry.condition == condition]
         supported = labelled.judge.supports(condition)
         repeats = 1 if labelled.judge.deterministic else runs
-        standing = len(_standing(bench, labelled, condition, chosen)[0]) if supported else 0
-        todo = len(chosen) * repeats - standing if supported else 0
+        lines = _standing(bench, labelled, condition, chosen)[0] if supported and not labelled.anew else []
+        here = set(episode_ids)
+        standing = sum(1 for line in lines if line.run <= repeats and line.episode_id in here)
+        todo = len(episode_ids) * repeats - standing if supported else 0
         results.append(Asked(labelled.label, condition, supported, kept=standing, missing=todo))
     return Judging(tuple(results))
 
@@ -113,8 +141,10 @@ async def _ask_one(
     watch: Watch,
 ) -> Asked:
     asked = Asked(labelled.label, condition)
-    done = _already(bench, labelled, condition, entries, force)
     repeats = 1 if labelled.judge.deterministic else runs
+    done = set() if labelled.anew else _already(bench, labelled, condition, entries, force)
+    if labelled.anew:
+        bench.paths.verdict_file(labelled.label, condition).unlink(missing_ok=True)
     todo = [(e, r) for e in entries for r in range(1, repeats + 1) if (e.episode_id, r) not in done]
     asked.kept = len(entries) * repeats - len(todo)
     watch.tick(f"{labelled.label} {condition}", items=asked.kept)
@@ -140,23 +170,35 @@ async def _verdict(
     started, at = time.monotonic(), now()
     try:
         package = Package(load(bench, entry), bench.paths.image)
-        reply = await labelled.judge.judge(package, run)
-    except (Unavailable, InputError) as exc:
+        with redirect_stdout(sys.stderr):
+            reply = await labelled.judge.judge(package, run)
+        return _line(labelled, entry, run, reply, at, time.monotonic() - started)
+    except (Exception, SystemExit) as exc:  # a judge is anybody's code: one failure never stops the rest
+        known = isinstance(exc, Unavailable | InputError)
+        why = f"the judge failed: {type(exc).__name__}: {exc}"
+        if isinstance(exc, PyriteError):
+            why = f"{exc.what}; {exc.next}" if exc.next else exc.what
         asked.missing += 1
-        asked.why_missing[exc.what] = asked.why_missing.get(exc.what, 0) + 1
-        bench.log(f"judge {labelled.label} {entry.condition} {entry.episode_id} run {run}: {exc}")
+        asked.why_missing[why[:200]] = asked.why_missing.get(why[:200], 0) + 1
+        said = str(exc) if known else "".join(traceback.format_exception(exc))
+        bench.log(f"judge {labelled.label} {entry.condition} {entry.episode_id} run {run}: {said}")
         return None
-    return _line(labelled, entry, run, reply, at, time.monotonic() - started)
 
 
 def _line(
     labelled: Labelled, entry: EvidenceEntry, run: int, reply: Reply, at: str, latency_s: float
 ) -> VerdictLine:
+    if not isinstance(reply, Reply):
+        raise InputError(f"the judge answered {type(reply).__name__}", expected="a Reply")
+    if any(value is not None and not math.isfinite(value) for value in (reply.score, reply.confidence)):
+        reply = replace(reply, verdict=Verdict.PARSE_ERROR, status="off_schema", score=None, confidence=None)
     if (reply.status != "ok") != (reply.verdict == "parse_error"):
-        raise UsageError(
-            f"judge {labelled.label} answered {reply.verdict} with status {reply.status!r}",
+        raise InputError(
+            f"the judge answered {reply.verdict} with status {reply.status!r}",
             expected="verdict parse_error exactly when the status is not ok",
         )
+    if reply.verdict is None and reply.score is None:
+        raise InputError("the judge answered neither a verdict nor a score", expected="one of them")
     return VerdictLine(
         episode_id=entry.episode_id,
         judge=labelled.label,
@@ -203,7 +245,8 @@ def _standing(
     path = bench.paths.verdict_file(labelled.label, condition)
     lines = list(read_lines(path, VerdictLine)) if path.is_file() else []
     current = {entry.episode_id: entry.evidence_sha256 for entry in entries}
-    other = next((line.config for line in lines if line.config != labelled.config), None)
+    configs = (line.config or "not stated: another harness wrote it" for line in lines)
+    other = next((config for config in configs if config != labelled.config), None)
     standing = [
         line
         for line in lines

@@ -1,6 +1,7 @@
 """A bench becomes the one table, and the table a result.
 
-meta.json, gt.json and the verdict files are joined here and nowhere else. Strata are never pooled.
+meta.json, gt.json, the labels and the verdict files are joined here and nowhere else. Strata are never
+pooled.
 """
 
 from __future__ import annotations
@@ -28,12 +29,15 @@ from pyrite.measure.table import (
     Table,
     Verdicts,
 )
+from pyrite.measure.vote import votes_of
 from pyrite.metrics.intervals import LEVEL
 from pyrite.records import BLAME, SCHEMA_VERSION, SOURCES, Meta, Outcome, Truth, Verdict, VerdictLine
+from pyrite.store import labels
 from pyrite.store.bench import Bench
+from pyrite.store.conditions import LAST_K, canonical
 from pyrite.store.jsonl import read_lines
 
-_TRUTH = {Outcome.PASS: PASS, Outcome.FAIL: FAIL, Outcome.INDETERMINATE: INDETERMINATE}
+TRUTH = {Outcome.PASS: PASS, Outcome.FAIL: FAIL, Outcome.INDETERMINATE: INDETERMINATE}
 _PASSED = {Outcome.PASS: True, Outcome.FAIL: False, Outcome.INDETERMINATE: None}
 _VERDICT = {
     Verdict.SUCCESS: SUCCESS,
@@ -52,6 +56,16 @@ class _Row(NamedTuple):
     score: float
 
 
+class _Lines(NamedTuple):
+    """The verdict lines of a bench."""
+
+    rows: list[_Row]
+    strangers: int
+    """Lines of episodes that are not here."""
+    aliases: dict[str, str]
+    """Conditions that go by another name in tables than in the files."""
+
+
 def table_from_bench(bench: Bench, *, families: Mapping[str, str] | None = None) -> Table:
     """Join a bench's episodes, truth and verdicts.
 
@@ -61,9 +75,10 @@ def table_from_bench(bench: Bench, *, families: Mapping[str, str] | None = None)
     """
     ids = bench.require_episodes()
     metas = [bench.meta(episode_id) for episode_id in ids]
-    truths = _truths(bench, ids)
+    people = labels.read(bench)
+    truths = [people.joined(truth) for truth in _truths(bench, ids)]
     episodes = Episodes(
-        truth=np.array([_TRUTH[t.outcome] for t in truths], dtype=np.int8),
+        truth=np.array([TRUTH[t.outcome] for t in truths], dtype=np.int8),
         cluster=Factor.of([m.task_id for m in metas]),
         ids=tuple(ids),
         family=_families(metas, families or {}),
@@ -72,12 +87,16 @@ def table_from_bench(bench: Bench, *, families: Mapping[str, str] | None = None)
         category=Factor.of([t.category.value if t.category else None for t in truths]),
         cause=Factor.of([t.cause for t in truths]),
     )
-    rows, strangers = _verdict_rows(bench, {episode_id: row for row, episode_id in enumerate(ids)})
-    warnings = []
-    if strangers:
-        warnings.append(f"{strangers} verdict lines are of episodes that are not here; they are left out")
-    verdicts = _verdicts(rows)
-    return Table(episodes, verdicts, _configured_runs(bench, verdicts), tuple(warnings))
+    lines = _verdict_rows(bench, {episode_id: row for row, episode_id in enumerate(ids)})
+    warnings = [f"condition {written} is read as {name}" for written, name in sorted(lines.aliases.items())]
+    if lines.strangers:
+        warnings.append(
+            f"{lines.strangers} verdict lines are of episodes that are not here; they are left out"
+        )
+    said = people.of(truths)
+    warnings += labels.notes(said)
+    verdicts = _verdicts(lines.rows)
+    return Table(episodes, verdicts, _configured_runs(bench, verdicts), tuple(warnings), said)
 
 
 def measure_bench(
@@ -108,9 +127,22 @@ def measure_bench(
         "lead": failing[0] if failing else None,
         "strata": strata,
         "indeterminate": _indeterminate(episodes),
+        "labels": table.labels,
         "warnings": [*table.warnings, *warnings],
         "lock_sha256": lock_digest(bench),
     }
+
+
+def votes_of_episode(bench: Bench, episode_id: str) -> list[tuple[str, str, int, int]]:
+    """(judge, condition, voted verdict, configured runs) of one episode, verified or not.
+
+    Raises `InputError` where two lines contradict each other.
+    """
+    verdicts = _verdicts(_verdict_rows(bench, {episode_id: 0}).rows)
+    alone = Episodes(truth=np.array([MISSING], dtype=np.int8), cluster=Factor.of([None]), ids=(episode_id,))
+    table = Table(alone, verdicts, _configured_runs(bench, verdicts))
+    voted = ((judge, condition, votes_of(table, judge, condition)) for judge, condition in table.asked())
+    return [(judge, condition, int(votes.verdict[0]), votes.runs) for judge, condition, votes in voted]
 
 
 def lock_digest(bench: Bench) -> str | None:
@@ -148,18 +180,22 @@ def _families(metas: list[Meta], families: Mapping[str, str]) -> Factor | None:
     return found if found.names else None
 
 
-def _verdict_rows(bench: Bench, row_of: Mapping[str, int]) -> tuple[list[_Row], int]:
+def _verdict_rows(bench: Bench, row_of: Mapping[str, int]) -> _Lines:
     rows: list[_Row] = []
+    renamed: dict[str, str] = {}
     seen: dict[tuple[int, str, str, int], str] = {}
-    configs: dict[tuple[str, str], tuple[str, str]] = {}
+    configs: dict[tuple[str, str], tuple[str | None, str]] = {}
     strangers = 0
     for path in bench.paths.verdict_files():
         for number, line in enumerate(read_lines(path, VerdictLine), start=1):
             where = f"{path}:{number}"
-            config, first = configs.setdefault((line.judge, line.condition), (line.config, where))
+            if line.condition not in renamed:
+                renamed[line.condition] = _true_name(bench, line.condition)
+            condition = renamed[line.condition]
+            config, first = configs.setdefault((line.judge, condition), (line.config, where))
             if config != line.config:
                 raise InputError(
-                    f"{line.judge}, {line.condition}: config {line.config!r} here and {config!r} at {first}",
+                    f"{line.judge}, {condition}: config {line.config!r} here and {config!r} at {first}",
                     where=where,
                     expected="one configuration a judge and condition",
                 )
@@ -167,17 +203,27 @@ def _verdict_rows(bench: Bench, row_of: Mapping[str, int]) -> tuple[list[_Row], 
             if episode is None:
                 strangers += 1
                 continue
-            key = (episode, line.judge, line.condition, line.run)
+            key = (episode, line.judge, condition, line.run)
             if key in seen:
                 raise InputError(
-                    f"{line.judge}, {line.condition}, run {line.run} of {line.episode_id} stands already "
+                    f"{line.judge}, {condition}, run {line.run} of {line.episode_id} stands already "
                     f"at {seen[key]}",
                     where=where,
                     expected="one verdict an episode, judge, condition and run",
                 )
             seen[key] = where
-            rows.append(_Row(episode, line.judge, line.condition, line.run, _said(line), _score(line)))
-    return rows, strangers
+            rows.append(_Row(episode, line.judge, condition, line.run, _said(line), _score(line)))
+    aliases = {written: name for written, name in renamed.items() if written != name}
+    return _Lines(rows, strangers, aliases)
+
+
+def _true_name(bench: Bench, condition: str) -> str:
+    """A condition as tables name it: another harness may write an alias, or E2-lastk for this bench's k."""
+    evidence = bench.lock().get("evidence")
+    last_k = evidence.get("last_k") if isinstance(evidence, dict) else None
+    if canonical(condition) == condition:
+        return condition
+    return canonical(condition, last_k=last_k if isinstance(last_k, int) else LAST_K) or condition
 
 
 def _said(line: VerdictLine) -> int:
@@ -214,13 +260,15 @@ def _indeterminate(episodes: Episodes) -> list[dict[str, Any]]:
 
 
 def _configured_runs(bench: Bench, verdicts: Verdicts) -> dict[tuple[str, str], int]:
-    """Runs that were asked for, where lock.json says so: {"judge_runs": {label: n}}."""
+    """Runs that were asked for, where lock.json says so: {"judge_runs": {label: {condition: n}}}."""
     asked = bench.lock().get("judge_runs")
     if not isinstance(asked, dict):
         return {}
-    return {
-        (judge, condition): asked[judge]
-        for judge in verdicts.judge.names
-        for condition in verdicts.condition.names
-        if isinstance(asked.get(judge), int) and asked[judge] > 0
-    }
+    found = {}
+    for judge in verdicts.judge.names:
+        runs = asked.get(judge)
+        for condition in verdicts.condition.names:
+            n = runs.get(condition) if isinstance(runs, dict) else None
+            if isinstance(n, int) and n > 0:
+                found[judge, condition] = n
+    return found

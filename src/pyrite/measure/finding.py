@@ -14,8 +14,7 @@ _NOT_NATURAL = {
     "scripted": "These episodes are scripted, not of an agent under test",
 }
 
-
-_KINDS = {
+KINDS = {
     "F-ABORT": "the agent gave up",
     "F-CLAIM": "nothing was done and success asserted",
     "F-UNCOMMITTED": "the screen shows the work, and it was never saved",
@@ -24,6 +23,29 @@ _KINDS = {
     "F-SIDEEFFECT": "right, with damage elsewhere",
     "F-WRONGAPP": "done in another document or application",
 }
+"""What happened in a failure of each category, as a clause."""
+
+
+def is_shortcut(label: str) -> bool:
+    """Whether a judge's label is of a baseline that does not look, with or without options."""
+    return label.split("@")[0] in SHORTCUTS
+
+
+def subject(result: Mapping[str, Any]) -> tuple[str, str] | None:
+    """(condition, judge) of a bench's finding: the highest FPR of the leading stratum, shortcuts aside.
+
+    Of E1-final where a judge has a rate there, else of the first condition by name; None where no
+    judge has one.
+    """
+    if result["lead"] is None:
+        return None
+    conditions = result["strata"][result["lead"]]["conditions"]
+    for condition in sorted(conditions, key=lambda name: (name != FIRST_CONDITION, name)):
+        judges = conditions[condition]["judges"].items()
+        worst = _worst((name, block) for name, block in judges if not is_shortcut(name))
+        if worst is not None:
+            return condition, worst[0]
+    return None
 
 
 def finding(result: Mapping[str, Any]) -> str:
@@ -42,14 +64,12 @@ def finding(result: Mapping[str, Any]) -> str:
         return "No stratum has a failed episode with a determinate outcome, so no false-positive rate exists."
     start = f"{_NOT_NATURAL[lead]}: " if lead in _NOT_NATURAL else ""
     stratum = result["strata"][lead]
-    conditions = stratum["conditions"]
-    order = sorted(conditions, key=lambda name: (name != FIRST_CONDITION, name))
-    for condition in order:
-        judges = conditions[condition]["judges"].items()
-        worst = _worst((name, block) for name, block in judges if name.split("@")[0] not in SHORTCUTS)
-        if worst is not None:
-            return start + _sentence(*worst, f" ({condition}, {lead})")
-    return start + _truth_only(stratum["truth"], f"the {lead} episodes")
+    chosen = subject(result)
+    if chosen is None:
+        return start + _truth_only(stratum["truth"], f"the {lead} episodes")
+    condition, name = chosen
+    block = stratum["conditions"][condition]["judges"][name]
+    return start + _sentence(name, block, f" ({condition}, {lead})")
 
 
 def _worst(judges: Iterator[tuple[str, Mapping[str, Any]]]) -> tuple[str, Mapping[str, Any]] | None:
@@ -72,9 +92,9 @@ def _mostly(block: Mapping[str, Any]) -> str:
     """What kind of failure most of the false accepts are, where categories are known."""
     accepted = {code: seen["accepted"] for code, seen in block.get("by_category", {}).items()}
     code = max(accepted, key=lambda name: accepted[name], default=None)
-    if code is None or not accepted[code] or code not in _KINDS:
+    if code is None or not accepted[code] or code not in KINDS:
         return ""
-    return f" {accepted[code]} of the {block['counts']['fp']} are {code}: {_KINDS[code]}."
+    return f" {accepted[code]} of the {block['counts']['fp']} are {code}: {KINDS[code]}."
 
 
 def _truth_only(truth: Mapping[str, Any], of: str) -> str:

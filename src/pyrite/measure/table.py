@@ -100,6 +100,8 @@ class Table:
     runs: dict[tuple[str, str], int] = field(default_factory=dict)
     """(judge, condition) -> configured runs; the highest run seen where that is more or it is not here."""
     warnings: tuple[str, ...] = ()
+    labels: dict[str, Any] = field(default_factory=dict)
+    """`classified`: episode -> the category that people gave it; `conflicting`: episodes with a tie."""
 
     def asked(self) -> list[tuple[str, str]]:
         """The (judge, condition) pairs that have a verdict row, in order of name."""

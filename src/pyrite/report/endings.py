@@ -1,25 +1,26 @@
 """The four endings of one task, side by side: saved, not saved, wrong cell, saved as a copy.
 
-The pixels may be nearly the same; the end states are not. Shown is the first task, in order of id,
-that has most of the four; nothing a judge said is looked at to choose it.
+The pixels may be nearly the same; the end states are not. Shown is the first task, in the suite's
+order, that has most of the four; nothing a judge said is looked at to choose it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from PIL import Image
 
 from pyrite.errors import InputError
 from pyrite.measure.bench import table_from_bench
-from pyrite.measure.table import FAILURE, INDETERMINATE, PARSE_ERROR, PASS, SUCCESS, UNCERTAIN, Table
+from pyrite.measure.finding import is_shortcut
+from pyrite.measure.table import PASS, Table
 from pyrite.measure.vote import votes_of
-from pyrite.records import Category, Evidence, EvidenceEntry, Meta, VerdictLine
+from pyrite.records import Category, Evidence, EvidenceEntry, Meta
 from pyrite.report.screens import Difference, data_uri, difference, last_screen
-from pyrite.report.sections import describe_condition, is_shortcut
+from pyrite.report.sections import describe_condition
+from pyrite.report.state import Reading, read
+from pyrite.report.verdicts import Said, first_lines, said
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_lines, read_record
 
@@ -29,22 +30,13 @@ TITLES = {
     "wrong_place": "Wrong place",
     "copy": "Saved as a copy",
 }
-MAX_FOUND = 10
+MAX_LINES = 4
+"""Lines of what the verifier read that stand open; the others are folded."""
 _PERTURBATIONS = {
     "not_saved": ("drop-save", "cancel-dialog"),
     "wrong_place": ("shift-row", "shift-column"),
     "copy": ("save-copy",),
 }
-_SAID = {SUCCESS: "success", FAILURE: "failure", UNCERTAIN: "uncertain", PARSE_ERROR: "parse error"}
-
-
-@dataclass(frozen=True)
-class Said:
-    """What one judge said of one ending."""
-
-    glyph: str
-    """false-accept, correct-reject, correct-accept, false-reject, undecided or missing."""
-    word: str
 
 
 @dataclass(frozen=True)
@@ -57,8 +49,8 @@ class Ending:
     meta: Meta
     outcome: str
     category: str | None
-    found: tuple[tuple[str, str], ...]
-    """What the verifier read from the end state: (name, value) of its diagnostics."""
+    found: Reading
+    """What the verifier read from the end state."""
     screen: str | None
     """A data URI, or None with the reason."""
     reason: str
@@ -110,11 +102,14 @@ class Endings:
         return (by["saved"], by["not_saved"]) if {"saved", "not_saved"} <= by.keys() else None
 
 
-def endings(bench: Bench) -> Endings | None:
-    """The picture of a bench; None where no task has a passed or a failed ending of these kinds."""
+def endings(bench: Bench, order: Sequence[str] = ()) -> Endings | None:
+    """The picture of a bench; None where no task has a passed or a failed ending of these kinds.
+
+    `order` are task ids in the order of their suite; a task that is not in it comes after, by its id.
+    """
     table = table_from_bench(bench)
     metas = {episode_id: bench.meta(episode_id) for episode_id in table.episodes.ids}
-    chosen = _choose(table, metas)
+    chosen = _choose(table, metas, order)
     if chosen is None:
         return None
     task_id, kinds = chosen
@@ -126,19 +121,22 @@ def endings(bench: Bench) -> Endings | None:
     )
     return Endings(
         task_id=task_id,
-        instruction=_instruction(bench, [table.episodes.ids[row] for row in kinds.values()]),
+        instruction=instruction_of(bench, [table.episodes.ids[row] for row in kinds.values()]),
         shown=shown,
         missing=tuple(title for kind, title in TITLES.items() if kind not in kinds),
         verdicts=_verdicts(bench, table, list(kinds.values())),
     )
 
 
-def _choose(table: Table, metas: Mapping[str, Meta]) -> tuple[str, dict[str, int]] | None:
+def _choose(
+    table: Table, metas: Mapping[str, Meta], order: Sequence[str]
+) -> tuple[str, dict[str, int]] | None:
+    place = {task_id: number for number, task_id in enumerate(order)}
     tasks: dict[str, list[int]] = {}
     for row, code in enumerate(table.episodes.cluster.codes):
         tasks.setdefault(table.episodes.cluster.names[code], []).append(row)
     best: tuple[str, dict[str, int]] | None = None
-    for task_id, rows in sorted(tasks.items()):
+    for task_id, rows in sorted(tasks.items(), key=lambda item: (place.get(item[0], len(place)), item[0])):
         found = _kinds(table, metas, rows)
         if found and (best is None or len(found) > len(best[1])):
             best = task_id, found
@@ -215,28 +213,9 @@ def _ending(
     )
 
 
-def _found(bench: Bench, episode_id: str) -> tuple[tuple[str, str], ...]:
-    """The verifier's diagnostics in words, simple ones first, without what is empty."""
+def _found(bench: Bench, episode_id: str) -> Reading:
     truth = bench.truth(episode_id)
-    if truth is None:
-        return ()
-    notes = [(name, value) for name, value in truth.diagnostics.items() if value not in (None, "", [], {})]
-    notes.sort(key=lambda note: isinstance(note[1], list | dict))
-    return tuple((name.replace("_", " "), _in_words(value)) for name, value in notes[:MAX_FOUND])
-
-
-def _in_words(value: Any, depth: int = 0) -> str:
-    """A diagnostic value for people; what is nested deeper than two levels stays JSON."""
-    if isinstance(value, str):
-        return value
-    if depth < 2 and isinstance(value, list):
-        return "; ".join(_in_words(one, depth + 1) for one in value)
-    if depth < 2 and isinstance(value, dict):
-        parts = (f"{name.replace('_', ' ')} {_in_words(one, depth + 1)}" for name, one in value.items())
-        return ", ".join(parts)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return json.dumps(value, ensure_ascii=False)
+    return read({}, passed=None) if truth is None else read(truth.diagnostics, passed=truth.passed)
 
 
 def _title(kind: str, perturbation: str | None) -> str:
@@ -244,8 +223,8 @@ def _title(kind: str, perturbation: str | None) -> str:
     return "Wrong cell" if perturbation in _PERTURBATIONS["wrong_place"] else TITLES[kind]
 
 
-def _instruction(bench: Bench, ids: list[str]) -> str | None:
-    """The task text as the judges got it."""
+def instruction_of(bench: Bench, ids: list[str]) -> str | None:
+    """The task text as the judges got it, from the first package of one of these episodes."""
     if not bench.paths.evidence_index.is_file():
         return None
     for entry in read_lines(bench.paths.evidence_index, EvidenceEntry):
@@ -265,33 +244,8 @@ def _verdicts(
     by_condition: dict[str, list[Verdicts]] = {}
     for judge, condition in pairs:
         verdict = votes_of(table, judge, condition).verdict
-        said = tuple(_said(int(verdict[row]), int(table.episodes.truth[row])) for row in rows)
-        reasons = _reasons(bench, judge, condition, ids)
-        by_condition.setdefault(condition, []).append(Verdicts(judge, is_shortcut(judge), said, reasons))
+        judged = tuple(said(int(verdict[row]), int(table.episodes.truth[row])) for row in rows)
+        lines = first_lines(bench, judge, condition, ids)
+        reasons = tuple(lines[one].reason if one in lines else "" for one in ids)
+        by_condition.setdefault(condition, []).append(Verdicts(judge, is_shortcut(judge), judged, reasons))
     return tuple((name, describe_condition(name), tuple(found)) for name, found in by_condition.items())
-
-
-def _said(verdict: int, truth: int) -> Said:
-    if verdict not in _SAID:
-        return Said("missing", "null: no verdict")
-    word = _SAID[verdict]
-    if verdict in (UNCERTAIN, PARSE_ERROR) or truth == INDETERMINATE:
-        return Said("undecided", word)
-    right = (verdict == SUCCESS) == (truth == PASS)
-    return Said(f"{'correct' if right else 'false'}-{'accept' if verdict == SUCCESS else 'reject'}", word)
-
-
-def _reasons(bench: Bench, judge: str, condition: str, ids: list[str]) -> tuple[str, ...]:
-    """The reason of the judge's first run on each episode; empty where it gave none."""
-    path = bench.paths.verdict_file(judge, condition)
-    found: dict[str, Any] = {}
-    if path.is_file():
-        for line in read_lines(path, VerdictLine):
-            if (
-                line.episode_id in ids
-                and line.judge == judge
-                and line.condition == condition
-                and line.run == 1
-            ):
-                found[line.episode_id] = line.reason
-    return tuple(found.get(episode_id, "") for episode_id in ids)

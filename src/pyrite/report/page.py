@@ -11,9 +11,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 import pyrite
-from pyrite.measure.finding import finding
+from pyrite.measure.finding import finding, subject
 from pyrite.report import numbers, plots, sections
-from pyrite.report.endings import Endings
+from pyrite.report.endings import MAX_LINES, Endings
 from pyrite.report.text import cut, label, lines, plain
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -30,7 +30,7 @@ def render(
 ) -> str:
     """The whole page as HTML. `no_endings` says why `endings` is None."""
     strata = sections.strata(result)
-    page = _environment().get_template("page.html.j2")
+    page = environment().get_template("page.html.j2")
     return page.render(
         result=result,
         version=pyrite.__version__,
@@ -43,6 +43,7 @@ def render(
         methods=sections.methods(result),
         endings=endings,
         no_endings=no_endings,
+        max_lines=MAX_LINES,
         inputs=inputs,
         options=options,
     )
@@ -108,7 +109,7 @@ def basis(result: Mapping[str, Any]) -> str:
 
 
 def _subject(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    chosen = sections.subject(result)
+    chosen = subject(result)
     if chosen is None:
         return None
     condition, judge = chosen
@@ -121,7 +122,7 @@ def _listed(names: list[str], most: int = 4) -> str:
     return ", ".join(cut(name, 30) for name in names) if len(names) <= most else f"{len(names):,}"
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
     """Templates of ours only; every value is made visible and escaped, an unknown name is an error."""
     found = Environment(
         loader=FileSystemLoader(TEMPLATES),

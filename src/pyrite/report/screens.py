@@ -74,13 +74,18 @@ def last_screen(bench: Bench, episode_id: str) -> Image.Image:
     )
 
 
-def data_uri(image: Image.Image) -> str:
-    """The image as a WebP data URI at most 1024 pixels wide: lossless unless that is large."""
-    if image.width > SHOWN_WIDTH:
-        height = max(1, round(image.height * SHOWN_WIDTH / image.width))
-        image = image.resize((SHOWN_WIDTH, height), Image.Resampling.LANCZOS)
-    data = _webp(image, lossless=True)
-    if len(data) > LOSSLESS_BYTES:
+def data_uri(image: Image.Image, *, width: int = SHOWN_WIDTH, lossless_bytes: int = LOSSLESS_BYTES) -> str:
+    """The image as a WebP data URI, scaled down to `width` and four times that in height.
+
+    Lossless unless that takes more than `lossless_bytes`; what an image file holds beside its pixels
+    never gets onto a page.
+    """
+    scale = min(1.0, width / image.width, 4 * width / image.height)
+    if scale < 1:
+        size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+        image = image.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
+    data = _webp(image, lossless=True) if lossless_bytes else b""
+    if not data or len(data) > lossless_bytes:
         data = _webp(image, lossless=False)
     return "data:image/webp;base64," + base64.b64encode(data).decode("ascii")
 

@@ -6,17 +6,20 @@ Everything here reads the result of `measure_bench`; nothing is counted anew.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyrite.measure.finding import FIRST_CONDITION, SHORTCUTS
+from pyrite.measure.finding import FIRST_CONDITION, is_shortcut, subject
 from pyrite.records import HARD_NEGATIVES, Category
 from pyrite.report.numbers import few
 from pyrite.report.plots import Axis, axis_for
 
 Result = Mapping[str, Any]
 
+MAX_LISTED = 20
+"""Episodes of one judge that are listed on the page; all of them are in report.json."""
 TARGET = 0.05
 """The FPR that a judge is held against in the plots."""
 
@@ -106,24 +109,26 @@ def strata(result: Result) -> list[Stratum]:
     return [_stratum(result, name) for name in names]
 
 
-def subject(result: Result) -> tuple[str, str] | None:
-    """(condition, judge) of the finding: the highest FPR of the leading stratum, shortcuts aside."""
-    if result["lead"] is None:
-        return None
-    conditions = result["strata"][result["lead"]]["conditions"]
-    for condition in sorted(conditions, key=lambda name: (name != FIRST_CONDITION, name)):
-        rated = {
-            name: judge["fpr"]["value"]
-            for name, judge in conditions[condition]["judges"].items()
-            if not is_shortcut(name) and judge["fpr"]["value"] is not None
-        }
-        if rated:
-            return condition, max(rated, key=lambda name: rated[name])
-    return None
+def false_accepts(stratum: Stratum) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+    """(judge, [(episode_id, conditions)]) of the failed episodes that judges accept, shortcuts aside.
+
+    An episode that is accepted in more conditions comes first, then by id.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for condition in stratum.conditions:
+        for row in condition.rows:
+            if not row.shortcut:
+                for episode_id in row.judge["false_accepts"]:
+                    found.setdefault(row.name, {}).setdefault(episode_id, []).append(condition.name)
+    return [
+        (judge, sorted(episodes.items(), key=lambda item: (-len(item[1]), item[0])))
+        for judge, episodes in sorted(found.items())
+    ]
 
 
-def is_shortcut(label: str) -> bool:
-    return label.split("@")[0] in SHORTCUTS
+def view_command(bench: str, episode_id: str) -> str:
+    """What to type, in the folder that holds the bench, to see one episode."""
+    return shlex.join(["pyrite", "view", f"{bench}/episodes/{episode_id}"])
 
 
 def describe_condition(name: str) -> str:

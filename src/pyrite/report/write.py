@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,18 +35,24 @@ class Written:
 
 
 def write(
-    bench: Bench, result: Mapping[str, Any], *, options: Mapping[str, Any], force: bool = False
+    bench: Bench,
+    result: Mapping[str, Any],
+    *,
+    options: Mapping[str, Any],
+    order: Sequence[str] = (),
+    force: bool = False,
 ) -> Written:
     """Write the report of a bench from its `measure_bench` result.
 
-    `options` are what the figures were made with; a report that was made with others is not overwritten
-    without `force`: `UsageError` says what differs. Equal inputs and options give equal bytes.
+    `order` are task ids in the order of their suite. `options` are what the figures were made with; a
+    report that was made with others is not overwritten without `force`: `UsageError` says what differs.
+    Equal inputs and options give equal bytes.
     """
     kept: dict[str, Any] = json.loads(json.dumps(options, default=str, allow_nan=False))
     if not force:
         _refuse_other_options(bench.paths.report_json, kept)
     said = result.get("finding") or finding(result)
-    picture, no_picture = _picture(bench)
+    picture, no_picture = _picture(bench, order)
     inputs = digests(bench)
     document = {
         **result,
@@ -64,8 +70,8 @@ def write(
     return Written(bench.paths.report_json, bench.paths.report_html, undecided(dict(result)), said, len(data))
 
 
-def _picture(bench: Bench) -> tuple[Endings | None, str]:
-    found = endings(bench)
+def _picture(bench: Bench, order: Sequence[str]) -> tuple[Endings | None, str]:
+    found = endings(bench, order)
     return found, "" if found else "no task has a passed, an unsaved or a misplaced ending"
 
 

@@ -91,6 +91,17 @@ class Group:
             except OSError:
                 self._remove(self.folders.pop(controller), 0.0)
 
+    def memory_kills(self) -> int | None:
+        """How many processes the kernel killed at the memory bound; None where it does not say."""
+        folder = self.folders.get("memory")
+        for name in ("memory.events", "memory.oom_control") if folder else ():
+            assert folder is not None
+            with contextlib.suppress(OSError):
+                words = (folder / name).read_text().split()
+                if "oom_kill" in words:
+                    return int(words[words.index("oom_kill") + 1])
+        return None
+
     def close(self, patience_s: float = 2.0) -> None:
         """Remove the group; its processes must have been killed."""
         for folder in set(self.folders.values()):

@@ -27,7 +27,7 @@ from typing import IO, Any
 import pyrite
 from pyrite.errors import InputError, RunError, SandboxError
 from pyrite.records import Limits
-from pyrite.sandbox import bwrap, cgroup
+from pyrite.sandbox import attempts, bwrap, cgroup, processes
 from pyrite.tasks.task import Program
 
 FILE_LIMIT = 1 << 30
@@ -35,8 +35,9 @@ FILE_LIMIT = 1 << 30
 PROCESS_LIMIT = 256
 """Most processes and threads that a confined program can have at once."""
 _PACKAGE_FOLDERS = ("site-packages", "dist-packages")
-_GRACE_S = 5.0
-_DRAIN_S = 1.0
+GRACE_S = 5.0
+DRAIN_S = 1.0
+PERIOD_S = 0.05
 
 # dash and bash name the limit of processes differently; a system without a limit goes without it.
 _LIMITED = (
@@ -56,6 +57,8 @@ class Finished:
     timed_out: bool
     truncated: bool
     """One of the outputs was longer than the limit; what exceeds it was read and dropped."""
+    forked: bool = False
+    """It was forked from a server that had imported before (`sandbox.forkserver`)."""
 
 
 def run(
@@ -81,18 +84,19 @@ def run(
     found, _ = bwrap.probe()
     if found is None:
         return _run_plainly(program, command, env or {}, limits, output_limit)
-    arguments = [*_base(found), *bwrap.binds([*_interpreter(), *readable], writes)]
-    arguments += bwrap.environment({**_environment("/tmp"), **(env or {})})  # noqa: S108
-    arguments += ["--chdir", os.path.abspath(program.cwd)]
+    arguments = arguments_for(found, program.cwd, readable, writes, env or {})
     group = cgroup.Group(memory_bytes=limits.memory_mb << 20, processes=PROCESS_LIMIT)
     sandbox = bwrap.Sandbox(
         found, arguments, command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, group=group
     )
+    crowd = Crowd(sandbox, bounded="pids" in group.folders or os.getuid() != 0)
     with sandbox:
         out, err, timed_out, truncated = _collect(
-            sandbox.process, limits.timeout_s, output_limit, sandbox.kill
+            sandbox.process, limits.timeout_s, output_limit, sandbox.kill, crowd.check
         )
         code = sandbox.exit_code()
+    if crowd.killed:
+        code = 128 + signal.SIGKILL
     if code is None and not timed_out:
         raise SandboxError(
             "the sandbox could not be set up: " + (bwrap.first_line(err) or "killed from outside"),
@@ -104,7 +108,10 @@ def run(
 
 
 def what_holds() -> dict[str, Any]:
-    """What confinement enforces here, for gt.json; every False comes with the reason."""
+    """What confinement enforces here, for gt.json; every False comes with the reason.
+
+    `not_prevented` names what of `attempts.NAMES` a hostile program would achieve.
+    """
     found, reason = bwrap.probe()
     if found is None:
         return {
@@ -114,10 +121,12 @@ def what_holds() -> dict[str, Any]:
             "pid": False,
             "seccomp": False,
             "memory": "rlimit",
-            "processes": "rlimit",
+            "processes": "none" if os.getuid() == 0 else "rlimit",
+            "not_prevented": attempts.not_prevented(isolated=False, seccomp=False),
             "reason": reason,
         }
     groups = cgroup.available()
+    otherwise = "watched" if os.getuid() == 0 else "rlimit"
     return {
         "backend": "bubblewrap",
         "version": found.version,
@@ -126,7 +135,8 @@ def what_holds() -> dict[str, Any]:
         "pid": True,
         "seccomp": found.seccomp,
         "memory": "cgroup+rlimit" if "memory" in groups else "rlimit",
-        "processes": "cgroup" if "pids" in groups else ("none" if os.getuid() == 0 else "rlimit"),
+        "processes": "cgroup" if "pids" in groups else otherwise,
+        "not_prevented": attempts.not_prevented(isolated=True, seccomp=found.seccomp),
     }
 
 
@@ -151,7 +161,7 @@ def _environment(scratch: str) -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def _interpreter() -> tuple[Path, ...]:
+def interpreter() -> tuple[Path, ...]:
     """Folders of the running Python, of its packages and of pyrite, and links that lead to them."""
     folders = [Path(sys.prefix), Path(sys.base_prefix), Path(os.path.realpath(sys.base_prefix))]
     folders.append(Path(pyrite.__file__).parent)
@@ -167,13 +177,45 @@ def _interpreter() -> tuple[Path, ...]:
     return tuple(p for p in folders if not p.is_relative_to(system) or p.is_relative_to(local) or p == local)
 
 
-def _base(found: bwrap.Bubblewrap) -> list[str]:
-    return [*bwrap.root(found), *bwrap.namespaces(found, hostname="confined")]
+def arguments_for(
+    found: bwrap.Bubblewrap,
+    cwd: Path,
+    readable: Sequence[Path],
+    writes: Sequence[Path],
+    env: Mapping[str, str],
+    *,
+    masked: bool = True,
+) -> list[str]:
+    """bubblewrap's arguments for a confined program: root, namespaces, paths, environment.
+
+    `masked`: hide process 1, which is bwrap under the same id: else its memory could be written to.
+    """
+    mask = ["--perms", "0000", *found.tmpfs("/proc/1", 4096), "--remount-ro", "/proc/1"] if masked else []
+    out = [*bwrap.root(found), *mask, *bwrap.namespaces(found, hostname="confined")]
+    out += bwrap.binds([*interpreter(), *readable], writes)
+    out += bwrap.environment({**_environment("/tmp"), **env})  # noqa: S108
+    return [*out, "--chdir", os.path.abspath(cwd)]
+
+
+class Crowd:
+    """Bounds the number of processes where neither a control group nor the kernel's own limit does."""
+
+    def __init__(self, sandbox: bwrap.Sandbox, *, bounded: bool) -> None:
+        self._sandbox = sandbox
+        self._bounded = bounded
+        self.killed = False
+
+    def check(self) -> None:
+        """Kill the sandbox if there are too many."""
+        init = self._sandbox.init_pid
+        if not self._bounded and init is not None and len(processes.inside(init)) > PROCESS_LIMIT:
+            self.killed = True
+            self._sandbox.kill()
 
 
 def _limit_words(limits: Limits) -> list[str]:
     """The start of a command line that sets resource limits and then becomes the program."""
-    seconds = math.ceil(limits.timeout_s + _GRACE_S)
+    seconds = math.ceil(limits.timeout_s + GRACE_S)
     # root is exempt from the kernel's process limit, and it would count all of root's processes here
     processes = 0 if os.getuid() == 0 else PROCESS_LIMIT
     numbers = (seconds, FILE_LIMIT // 512, limits.memory_mb * 1024, processes)
@@ -215,7 +257,7 @@ def _run_plainly(
 # --- what it says ---------------------------------------------------------------------------------
 
 
-class _Capped:
+class Capped:
     """Keeps the first `limit` bytes of a stream and drops the rest, so the writer never blocks."""
 
     def __init__(self, limit: int) -> None:
@@ -230,38 +272,45 @@ class _Capped:
 
 
 def _collect(
-    process: subprocess.Popen[bytes], timeout_s: float, limit: int, kill: Callable[[], object]
+    process: subprocess.Popen[bytes],
+    timeout_s: float,
+    limit: int,
+    kill: Callable[[], object],
+    check: Callable[[], object] = lambda: None,
 ) -> tuple[bytes, bytes, bool, bool]:
-    """Read both outputs until the program ends or its time is up; then `kill` is called."""
+    """Read both outputs until the program ends or its time is up; then `kill` is called.
+
+    `check` is called every PERIOD_S meanwhile.
+    """
     assert process.stdout is not None
     assert process.stderr is not None
-    outputs = {process.stdout: _Capped(limit), process.stderr: _Capped(limit)}
+    outputs = {process.stdout: Capped(limit), process.stderr: Capped(limit)}
     deadline = time.monotonic() + timeout_s
-    timed_out = False
     with selectors.DefaultSelector() as selector:
         for stream in outputs:
             os.set_blocking(stream.fileno(), False)
             selector.register(stream, selectors.EVENT_READ)
-        while selector.get_map():
-            remaining = deadline - time.monotonic()
-            if remaining <= 0 or process.poll() is not None:
-                break
-            _read_ready(selector, outputs, min(remaining, 0.05))
-        try:
-            process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            timed_out = True
+        while process.poll() is None and (remaining := deadline - time.monotonic()) > 0:
+            patience_s = min(remaining, PERIOD_S)
+            if selector.get_map():
+                read_ready(selector, outputs, patience_s)
+            else:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(patience_s)
+            check()
+        timed_out = process.poll() is None
         kill()
-        last = time.monotonic() + _DRAIN_S
-        while selector.get_map() and time.monotonic() < last and _read_ready(selector, outputs, 0.05):
+        last = time.monotonic() + DRAIN_S
+        while selector.get_map() and time.monotonic() < last and read_ready(selector, outputs, PERIOD_S):
             pass
     out, err = outputs[process.stdout], outputs[process.stderr]
     return bytes(out.kept), bytes(err.kept), timed_out, out.truncated or err.truncated
 
 
-def _read_ready(
-    selector: selectors.BaseSelector, outputs: Mapping[IO[bytes], _Capped], patience_s: float
+def read_ready(
+    selector: selectors.BaseSelector, outputs: Mapping[IO[bytes], Capped], patience_s: float
 ) -> bool:
+    """Take what is there of the registered streams; False where nothing came in time."""
     ready = selector.select(patience_s)
     for key, _ in ready:
         stream = key.fileobj

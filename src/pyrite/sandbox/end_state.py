@@ -6,6 +6,8 @@ files and endless trees are bounded, names may be any bytes. What is left out is
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import io
 import os
@@ -17,8 +19,12 @@ from typing import TypeVar
 
 import zstandard
 
+from pyrite.tasks.archive import DEFAULT_LIMITS, packed_bytes
+
 MAX_ENTRIES = 100_000
 _LEVEL = 3
+_NAMED = 100
+_NAME_LENGTH = 200
 
 Opened = TypeVar("Opened")
 
@@ -26,11 +32,12 @@ Opened = TypeVar("Opened")
 def write_archive(home: Path, archive: Path, limit_bytes: int) -> tuple[str, tuple[str, ...]]:
     """Write the tree below `home` as tar.zst; returns its sha256 and the paths that were left out.
 
-    Sorted by name, times and owners 0. Files are taken in order until `limit_bytes` of content; what
-    does not fit is left out. The archive appears whole or not at all.
+    Sorted by name, times and owners 0. Entries are taken in order until the tar would be larger than
+    `limit_bytes`, or than what is read back (`tasks.archive`); what does not fit is left out, and the
+    first hundred of it are named. The archive appears whole or not at all.
     """
-    omitted: list[str] = []
-    left = limit_bytes
+    omitted = _Omitted()
+    left = min(limit_bytes, DEFAULT_LIMITS.total_bytes) - tarfile.RECORDSIZE
     partial = archive.with_name(archive.name + ".part")
     try:
         with partial.open("wb") as raw:
@@ -47,7 +54,24 @@ def write_archive(home: Path, archive: Path, limit_bytes: int) -> tuple[str, tup
         partial.unlink(missing_ok=True)
     with archive.open("rb") as handle:
         digest = hashlib.file_digest(handle, "sha256").hexdigest()
-    return digest, tuple(printable(n) for n in omitted)
+    return digest, omitted.named()
+
+
+class _Omitted:
+    """What was left out: a bounded list, since an agent can leave out a million names of 4 kB."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._count = 0
+
+    def append(self, name: str) -> None:
+        self._count += 1
+        if len(self._names) < _NAMED:
+            self._names.append(printable(name)[:_NAME_LENGTH])
+
+    def named(self) -> tuple[str, ...]:
+        more = self._count - len(self._names)
+        return (*self._names, *([f"and {more} more"] if more else ()))
 
 
 def printable(name: str) -> str:
@@ -71,12 +95,13 @@ def usage(home: Path, stop_at: int) -> int:
                         pending.append(entry.path)
                     if total >= stop_at:
                         break
-        except OSError:
-            continue
+        except OSError as exc:
+            if exc.errno == errno.ENAMETOOLONG:  # what lies deeper could be of any size
+                return stop_at
     return total
 
 
-def _walk(home: Path, omitted: list[str]) -> Iterator[tuple[str, str]]:
+def _walk(home: Path, omitted: _Omitted) -> Iterator[tuple[str, str]]:
     """Paths below `home` and their names inside, parents first, sorted by name in each folder."""
     pending = [(str(home), "")]
     count = 0
@@ -110,29 +135,39 @@ def _opened(path: str, opener: Callable[[str], Opened]) -> Opened:
         return opener(path)
 
 
-def _add(tar: tarfile.TarFile, path: str, name: str, left: int, omitted: list[str]) -> int:
-    """Add one entry; returns the bytes of content that it took."""
-    try:
-        info = os.lstat(path)
-        member = tarfile.TarInfo(name)
-        member.mode = stat.S_IMODE(info.st_mode) & 0o777
-        if stat.S_ISDIR(info.st_mode):
-            member.type = tarfile.DIRTYPE
-            tar.addfile(member)
-        elif stat.S_ISLNK(info.st_mode):
-            member.type = tarfile.SYMTYPE
-            member.linkname = os.readlink(path)
-            tar.addfile(member)
-        elif stat.S_ISREG(info.st_mode) and info.st_size <= left:
-            with _opened(path, _open_file) as handle:
-                member.size = info.st_size
-                tar.addfile(member, _Exactly(handle, info.st_size))
-            return info.st_size
-        else:
+def _add(tar: tarfile.TarFile, path: str, name: str, left: int, omitted: _Omitted) -> int:
+    """Add one entry; returns the bytes that it took, its headers included.
+
+    Raises `OSError` only where the archive cannot be written.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            member = _member(path, name)
+            taken = packed_bytes(member)
+            if taken > left:
+                raise OSError(errno.EFBIG, "beyond the limit")
+            content = stack.enter_context(_opened(path, _open_file)) if member.isreg() else None
+        except OSError:
             omitted.append(name)
-    except OSError:
-        omitted.append(name)
-    return 0
+            return 0
+        tar.addfile(member, _Exactly(content, member.size) if content else None)
+    return taken
+
+
+def _member(path: str, name: str) -> tarfile.TarInfo:
+    info = os.lstat(path)
+    member = tarfile.TarInfo(name)
+    member.mode = stat.S_IMODE(info.st_mode) & 0o777
+    if stat.S_ISDIR(info.st_mode):
+        member.type = tarfile.DIRTYPE
+    elif stat.S_ISLNK(info.st_mode):
+        member.type = tarfile.SYMTYPE
+        member.linkname = os.readlink(path)
+    elif stat.S_ISREG(info.st_mode):
+        member.size = info.st_size
+    else:
+        raise OSError(errno.EINVAL, "neither a file, a folder nor a link")
+    return member
 
 
 def _open_file(path: str) -> io.FileIO:
@@ -149,7 +184,10 @@ class _Exactly(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         wanted = self.left if size < 0 else min(size, self.left)
-        got = self.source.read(wanted)
+        try:
+            got = self.source.read(wanted)
+        except OSError:  # what cannot be read any more is zeros too
+            got = b""
         got += bytes(wanted - len(got))
         self.left -= wanted
         return got

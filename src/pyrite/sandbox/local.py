@@ -12,7 +12,19 @@ from typing import Any, Self
 
 from pyrite.errors import InputError, RunError, SandboxError
 from pyrite.records import Action, Facts, Launch
-from pyrite.sandbox import apps, bwrap, cgroup, closing, desktop, end_state, image, inputs, processes, seed
+from pyrite.sandbox import (
+    apps,
+    bwrap,
+    cgroup,
+    closing,
+    desktop,
+    end_state,
+    held,
+    image,
+    inputs,
+    processes,
+    seed,
+)
 from pyrite.sandbox import settle as readiness
 from pyrite.sandbox.backend import EndState, Observation, SessionSpec
 from pyrite.sandbox.framebuffer import Framebuffer
@@ -98,24 +110,24 @@ class LocalSession:
             for home in homes:
                 space.lay_in(home)
             self.home = space.home
-            display = stack.enter_context(desktop.start_display(found, space, spec.width, spec.height))
-            group = cgroup.Group(memory_bytes=spec.memory_limit_bytes, processes=desktop.PROCESS_LIMIT)
-            self._apps = desktop.Applications(found, space, spec.home_limit_bytes, group)
+            display = desktop.start_display(found, space, spec.width, spec.height)
+            self._display = stack.enter_context(display)
+            memory = spec.memory_limit_bytes
+            self._group = group = cgroup.Group(memory_bytes=memory, processes=desktop.PROCESS_LIMIT)
+            self._apps = desktop.Applications(found, space, spec.home_limit_bytes, memory, group)
             stack.enter_context(self._apps.sandbox)
-            self._apps.check_isolation()
             self._init = self._apps.init_pid
-            self.enforced = _enforced(found, spec, group, display)
             self._connect(space)
             stack.callback(self._x.close)
+            # only now: with the window manager up, the sandbox is the one that applications will run in
+            self.enforced = _enforced(found, spec, group, self._init, display)
             # only now: the file exists before the server has written its header
             self._frame = Framebuffer(space.frames / "Xvfb_screen0", spec.width, spec.height)
             stack.callback(self._frame.close)
             # openbox announces itself before it takes windows; Xt applications then wait 5 s for it
             self._settle(_DESKTOP_ROUNDS)
-            in_group = "memory" in group.folders
-            self._watchdog = Watchdog(
-                self.home, spec.home_limit_bytes, self._init, None if in_group else spec.memory_limit_bytes
-            )
+            watched = None if "memory" in group.folders else memory
+            self._watchdog = Watchdog(self.home, spec.home_limit_bytes, self._init, watched)
             stack.callback(self._watchdog.stop)
             if spec.open is not None:
                 self._open(spec.open)
@@ -300,7 +312,8 @@ class LocalSession:
         windows: tuple[Any, ...] = ()
         with contextlib.suppress(DisplayLost):
             windows = self._x.describe()
-        extra: dict[str, Any] = {"limits_hit": list(self._watchdog.hits)} if self._watchdog.hits else {}
+        hits = [*self._watchdog.hits, *(["memory"] if self._group.memory_kills() else [])]
+        extra: dict[str, Any] = {"limits_hit": hits} if hits else {}
         if self.ignores_ping:
             extra["ignores_ping"] = sorted(self.ignores_ping)
         return Facts(
@@ -325,22 +338,26 @@ class LocalSession:
 
 
 def _enforced(
-    found: bwrap.Bubblewrap, spec: SessionSpec, group: cgroup.Group, display: bwrap.Sandbox
+    found: bwrap.Bubblewrap, spec: SessionSpec, group: cgroup.Group, init: int, display: bwrap.Sandbox
 ) -> dict[str, Any]:
-    assert display.init_pid is not None
+    """What holds, for meta.enforced. Raises `SandboxError` where isolation is missing."""
+    holds = held.read(init)
+    holds.require()
+    if display.init_pid is None:
+        raise SandboxError("the display's sandbox has ended", next="pyrite doctor")
+    held.read(display.init_pid).require()
     return {
         "backend": "local",
         "bubblewrap": found.version,
-        "filesystem": True,
-        "network": True,
-        "pid": True,
-        "seccomp": found.seccomp,
-        "display_apart": True,
+        **holds.as_json(),
+        "nested_user_namespaces": not (holds.seccomp or found.disable_userns),
+        "display_apart": held.are_apart(init, display.init_pid),
         "unprivileged_id": desktop.unprivileged_id() or os.getuid(),
-        "memory": "cgroup" if "memory" in group.folders else "watchdog",
+        "memory": "cgroup" if "memory" in group.folders else "watchdog+rlimit",
         "memory_limit_bytes": spec.memory_limit_bytes,
         "home": "watchdog",
         "home_limit_bytes": spec.home_limit_bytes,
-        "processes": "cgroup" if "pids" in group.folders else "rlimit",
+        "processes": "cgroup+rlimit" if "pids" in group.folders else "rlimit",
+        "processes_limit": holds.processes,
         "time_limit_s": spec.time_limit_s,
     }

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pyrite.errors import BusyError, InputError, UsageError
+from pyrite.errors import BusyError, InputError, UsageError, boundary
 from pyrite.records import ActionLine, Facts, Meta, Truth
 from pyrite.store.jsonl import read_json, read_lines, read_record, write_json
 from pyrite.store.paths import BenchPaths
@@ -19,6 +19,18 @@ from pyrite.store.paths import BenchPaths
 def now() -> str:
     """The time as it stands in records: UTC, whole seconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def inside(folder: Path, relative: str) -> Path:
+    """A path that an episode names, kept inside its folder. Raises `InputError` where it is not."""
+    with boundary(str(folder), expected="a path below the folder"):
+        path = (folder / relative).resolve()
+        path.is_file()  # raises for a name that no file can have
+    if not path.is_relative_to(folder.resolve()):
+        raise InputError(
+            f"path {relative!r} leaves the episode", where=str(folder), expected="a path below the folder"
+        )
+    return path
 
 
 class Bench:
@@ -57,7 +69,7 @@ class Bench:
     def episode_ids(self) -> list[str]:
         """Ids of the finished episodes, sorted: those whose meta.json is written."""
         folders = (p for p in self.paths.episodes.iterdir() if p.is_dir() and not p.is_symlink())
-        return sorted(p.name for p in folders if (p / "meta.json").is_file())
+        return sorted(p.name for p in folders if not p.name.startswith(".") and (p / "meta.json").is_file())
 
     def require_episodes(self) -> list[str]:
         """The same, or exit 2 where there is none."""
@@ -99,13 +111,7 @@ class Bench:
 
     def inside(self, episode_id: str, relative: str) -> Path:
         """A path that an episode names, kept inside its folder. Raises `InputError` where it is not."""
-        folder = self.paths.episode(episode_id).root
-        path = (folder / relative).resolve()
-        if not path.is_relative_to(folder.resolve()):
-            raise InputError(
-                f"path {relative!r} leaves the episode", where=str(folder), expected="a path below the folder"
-            )
-        return path
+        return inside(self.paths.episode(episode_id).root, relative)
 
     # --- lock.json, log.txt
 
@@ -117,6 +123,11 @@ class Bench:
         if not isinstance(found, dict):
             raise InputError("not an object", where=str(self.paths.lock), expected="a JSON object")
         return found
+
+    def asked(self, section: str, key: str, default: Any) -> Any:
+        """One option of lock.json that `run` was asked for; `default` where it was not."""
+        found = self.lock().get(section)
+        return found.get(key, default) if isinstance(found, dict) else default
 
     def update_lock(self, **entries: Any) -> None:
         """Merge entries into lock.json; entries that are objects are merged a level down."""

@@ -8,16 +8,34 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
+import threading
 import warnings
+import zlib
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from pyrite.errors import InputError
 from pyrite.store.jsonl import write_bytes
 
 MAX_PIXELS = 40_000_000
 MAX_BYTES = 64 << 20
+_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX")
+_BROKEN = (
+    OSError,
+    ValueError,
+    SyntaxError,
+    LookupError,
+    OverflowError,
+    EOFError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+    Image.DecompressionBombError,
+)
+"""What Pillow raises for damaged or hostile bytes."""
+_OPENING = threading.Lock()
 
 
 def read_image(path: Path) -> bytes:
@@ -39,20 +57,34 @@ def open_image(path: Path) -> Image.Image:
 
 
 def decode(data: bytes, *, where: str) -> Image.Image:
-    """Decode the bytes of a PNG or WebP image to RGB, refusing bombs before their pixels are made."""
+    """Decode the bytes of a PNG or WebP image to RGB, refusing bombs before their pixels are made.
+
+    One still picture of 8 bits a channel; what is transparent keeps the colour below. `InputError` for
+    anything else.
+    """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image = Image.open(io.BytesIO(data), formats=("PNG", "WEBP"))
-            if image.width * image.height > MAX_PIXELS:
-                raise InputError(
-                    f"{image.width} x {image.height} pixels",
-                    where=where,
-                    expected=f"at most {MAX_PIXELS} pixels",
-                )
+        image = _opened(data)
+        if image.width * image.height > MAX_PIXELS:
+            what, expected = f"{image.width} x {image.height} pixels", f"at most {MAX_PIXELS} pixels"
+        elif image.mode not in _MODES:
+            what, expected = f"pixels of kind {image.mode}", "8 bits a channel"
+        elif getattr(image, "n_frames", 1) > 1:
+            what, expected = f"an animation of {getattr(image, 'n_frames', 0)} frames", "one still picture"
+        else:
+            image.load()
+            image.info.pop("transparency", None)  # else Pillow warns of what it drops
             return image.convert("RGB")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as exc:
-        raise InputError(f"not an image: {exc}", where=where, expected="a PNG or WebP image") from exc
+    except _BROKEN as exc:
+        reason = "neither PNG nor WebP" if isinstance(exc, UnidentifiedImageError) else str(exc)
+        raise InputError(f"not an image: {reason}", where=where, expected="a PNG or WebP image") from exc
+    raise InputError(what, where=where, expected=expected)
+
+
+def _opened(data: bytes) -> Image.Image:
+    """Read the header. Warnings are switched off for the whole process meanwhile, hence the lock."""
+    with _OPENING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Image.open(io.BytesIO(data), formats=("PNG", "WEBP"))
 
 
 def pixels_sha256(image: Image.Image) -> str:

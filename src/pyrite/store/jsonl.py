@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -82,7 +83,7 @@ def append_lines(path: Path, records: Iterable[BaseModel], *, sparse: bool = Fal
 
 def read_lines(path: Path, model: type[Model], *, line_limit_bytes: int = 16 << 20) -> Iterator[Model]:
     """Stream the records of a file; a torn last line is skipped, any other bad line is an `InputError`."""
-    with path.open("rb") as handle:
+    with _open_plain(path) as handle:
         number = 0
         while line := handle.readline(line_limit_bytes + 1):
             number += 1
@@ -122,12 +123,21 @@ def _mend_last_line(path: Path, descriptor: int) -> None:
         os.write(descriptor, b"\n")
 
 
-def _read_bounded(path: Path, limit_bytes: int) -> bytes:
+def _open_plain(path: Path) -> BinaryIO:
+    """Open a regular file: never a link, a pipe that would wait for ever, or a device."""
     try:
-        with path.open("rb") as handle:
-            data = handle.read(limit_bytes + 1)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as exc:
         raise InputError(exc.strerror or str(exc), where=str(path), expected="a readable file") from exc
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError("not a regular file", where=str(path), expected="a readable file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _read_bounded(path: Path, limit_bytes: int) -> bytes:
+    with _open_plain(path) as handle:
+        data = handle.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise InputError(f"more than {limit_bytes} bytes", where=str(path), expected="a smaller file")
     return data

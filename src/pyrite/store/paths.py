@@ -1,6 +1,7 @@
 """Where everything lies in a bench directory, drawn once; nobody else joins these names.
 
 <bench>/
+  pyrite.yaml                     what was asked of `run`
   lock.json                       what was resolved: versions, suites, verifier and data digests
   tasks/<task_id>/                folder tasks of this bench, optional
   episodes/<episode_id>/
@@ -13,9 +14,12 @@
   labels.jsonl
   evidence/index.jsonl            package_id -> episode_id; judges never see it
   evidence/images/<pixels>.png    every image of every package, once
+  evidence/screens.json           screen file -> image, so that no file is decoded twice
   evidence/<condition>/<package_id>/evidence.json
   verdicts/<judge>__<condition>.jsonl
   report.json  report.html  log.txt
+  view/<episode_id>.html          pages of single episodes, written by view
+  MANIFEST.sha256                 written by manifest: every other file with its digest
 """
 
 from __future__ import annotations
@@ -81,6 +85,10 @@ class BenchPaths:
     root: Path
 
     @property
+    def config(self) -> Path:
+        return self.root / "pyrite.yaml"
+
+    @property
     def lock(self) -> Path:
         return self.root / "lock.json"
 
@@ -105,6 +113,10 @@ class BenchPaths:
         return self.evidence / "index.jsonl"
 
     @property
+    def evidence_screens(self) -> Path:
+        return self.evidence / "screens.json"
+
+    @property
     def images(self) -> Path:
         return self.evidence / "images"
 
@@ -125,8 +137,16 @@ class BenchPaths:
         return self.root / "report.html"
 
     @property
+    def view(self) -> Path:
+        return self.root / "view"
+
+    @property
     def log(self) -> Path:
         return self.root / "log.txt"
+
+    @property
+    def manifest(self) -> Path:
+        return self.root / "MANIFEST.sha256"
 
     def episode(self, episode_id: str) -> EpisodePaths:
         return EpisodePaths(self.episodes / episode_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,8 @@ class Origin:
 
     suite: str | None = None
     folder: Path | None = None
+    only: str | None = None
+    """The one task of the folder that was meant, where one was named."""
 
     def task_ids(self) -> list[str]:
         """Ids of all tasks here, sorted for a folder and in the suite's order for a suite."""
@@ -30,7 +32,8 @@ class Origin:
             return [task.spec.task_id for task in _suite(self.suite).tasks()]
         if self.folder is None or not self.folder.is_dir():
             return []
-        return sorted(p.name for p in self.folder.iterdir() if (p / "task.json").is_file())
+        found = sorted(p.name for p in self.folder.iterdir() if (p / "task.json").is_file())
+        return [name for name in found if not name.startswith(".") and self.only in {None, name}]
 
     def task(self, task_id: str) -> Task:
         """The task of that id; `InputError` where its folder cannot be read as one."""
@@ -58,27 +61,35 @@ class Origin:
 class Lookup:
     """Find a bench's tasks by id."""
 
-    def __init__(self, bench: Bench, extra: Iterable[Path] = ()) -> None:
+    def __init__(self, bench: Bench, extra: Sequence[Path] = ()) -> None:
         suites = bench.lock().get("suites", {})
+        unknown = [name for name in suites if name not in suite_names()]
+        if unknown:
+            raise UsageError(
+                f"this bench was recorded from the suite {unknown[0]!r}, which is not installed",
+                where=str(bench.paths.lock),
+                expected=", ".join(suite_names()),
+            )
+        for folder in extra:
+            if not Origin(folder=folder).task_ids():
+                what = "no task in it" if folder.is_dir() else "no such folder"
+                raise UsageError(what, where=str(folder), expected="a folder that holds <task_id>/task.json")
         self.origins = [Origin(folder=bench.paths.tasks)]
-        self.origins += [Origin(suite=name) for name in suites if name in suite_names()]
+        self.origins += [Origin(suite=name) for name in suites]
         self.origins += [Origin(folder=folder) for folder in extra]
+        self._known: dict[str, Origin] = {}
+        for origin in self.origins:
+            for task_id in origin.task_ids():
+                self._known.setdefault(task_id, origin)
 
     def __iter__(self) -> Iterator[tuple[Origin, str]]:
         """(origin, task_id) of every known task; the first origin of an id counts."""
-        seen: set[str] = set()
-        for origin in self.origins:
-            for task_id in origin.task_ids():
-                if task_id not in seen:
-                    seen.add(task_id)
-                    yield origin, task_id
+        return ((origin, task_id) for task_id, origin in self._known.items())
 
     def task(self, task_id: str) -> Task | None:
         """The task of that id, or None where no origin has it."""
-        for origin, known in self:
-            if known == task_id:
-                return origin.task(task_id)
-        return None
+        origin = self._known.get(task_id)
+        return None if origin is None else origin.task(task_id)
 
     def instruction(self, task_id: str) -> str | None:
         """The task text, or None where the task is not known."""
@@ -92,7 +103,7 @@ def open_origin(name: str) -> Origin:
         return Origin(suite=name)
     folder = Path(name)
     if (folder / "task.json").is_file():
-        return Origin(folder=folder.parent)
+        return Origin(folder=folder.resolve().parent, only=folder.resolve().name)
     origin = Origin(folder=folder)
     if not origin.task_ids():
         raise UsageError(

@@ -3,15 +3,16 @@
     extract(episode.final_state, home, reads=["Documents/**"])
 
 Two kinds of oddity are told apart. What an agent can make inside of its home (a link that leads out, a
-fifo, a socket) is skipped and listed: the verifier then finds nothing there, which is the agent's own
-failure. What no home can contain (a member named /etc/x or ../x, a truncated or padded file) means that
-the archive itself is broken: `StateUnreadable`.
+fifo, a socket, a path too long to be laid out here) is skipped and listed: the verifier then finds
+nothing there, which is the agent's own failure. What no home can contain (a member named /etc/x or ../x,
+a name that stands twice, a truncated or padded file) means that the archive itself is broken:
+`StateUnreadable`. A disk that is full here is neither: `RunError`.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
-import io
 import os
 import posixpath
 import shutil
@@ -19,28 +20,28 @@ import stat
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import zstandard
 
 from pyrite.checks.homes import matches
-from pyrite.errors import InputError
+from pyrite.errors import RunError
+from pyrite.store.scratch import scratch
+from pyrite.tasks.members import BLOCK, CHUNK, DEFAULT_LIMITS, Limits, StateUnreadable, each_member, safe_name
 
-__all__ = ["Extracted", "Limits", "StateUnreadable", "Written", "extract", "matches", "trim", "write"]
-
-
-class StateUnreadable(InputError):
-    """An end state that cannot be read as it is."""
-
-    code = "state_unreadable"
-
-
-class Limits(NamedTuple):
-    """What one end state may cost."""
-
-    entries: int = 1_000_000
-    total_bytes: int = 2 << 30
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Extracted",
+    "Limits",
+    "StateUnreadable",
+    "Written",
+    "extract",
+    "matches",
+    "trim",
+    "write",
+]
 
 
 class Extracted(NamedTuple):
@@ -62,83 +63,9 @@ class Written(NamedTuple):
     """Files that did not fit into the limits or could not be read; the first hundred."""
 
 
-DEFAULT_LIMITS = Limits()
-_HEADER_BYTES = 1 << 20
-_CHUNK = 1 << 16
-_PACKED_CHUNK = 1 << 10
 _LISTED = 100
-_BLOCK = 512
-_Adder = Callable[[tarfile.TarInfo, IO[bytes] | None], None]
-
-
-class _Stream(io.RawIOBase):
-    """The unpacked bytes of a .zst file, forwards only, counted, never silent about a cut-off end.
-
-    Input goes in by the kilobyte: a block that repeats one byte unpacks up to 2^15 fold.
-    """
-
-    def __init__(self, file: IO[bytes], limit: int) -> None:
-        self._file = file
-        self._limit = limit
-        self._frame = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-        self._ready = memoryview(b"")
-        self._count = 0
-        self._tail = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        parts: list[bytes] = []
-        wanted = size if size >= 0 else _CHUNK
-        while wanted > 0 and (self._ready or self._refill()):
-            part = bytes(self._ready[:wanted])
-            self._ready = self._ready[len(part) :]
-            wanted -= len(part)
-            parts.append(part)
-        return b"".join(parts)
-
-    def _refill(self) -> bool:
-        while not self._ready:
-            if self._frame.eof:
-                return False
-            packed = self._file.read(_PACKED_CHUNK)
-            if not packed:
-                raise StateUnreadable("the archive is cut off")
-            unpacked = self._frame.decompress(packed)
-            self._count += len(unpacked)
-            if self._count > self._limit:
-                raise StateUnreadable(f"the archive unpacks to more than {self._limit} bytes")
-            self._tail = (self._tail + unpacked)[-2 * _BLOCK :]
-            self._ready = memoryview(unpacked)
-        return True
-
-    def finish(self) -> None:
-        """Read to the end and check that the tar and the file end where they should."""
-        while chunk := self.read(_CHUNK):
-            if chunk.strip(b"\0"):
-                raise StateUnreadable("something follows the end of the tar")
-        if len(self._tail) < 2 * _BLOCK or self._tail.strip(b"\0"):
-            raise StateUnreadable("the tar has no end marker: it is cut off")
-        if self._frame.unused_data or self._file.read(1):
-            raise StateUnreadable("something follows the end of the archive")
-
-
-class _Member(tarfile.TarInfo):
-    """A header whose own extensions (long names, pax records) are bounded."""
-
-    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
-        extensions = (
-            tarfile.XHDTYPE,
-            tarfile.XGLTYPE,
-            tarfile.SOLARIS_XHDTYPE,
-            tarfile.GNUTYPE_LONGNAME,
-            tarfile.GNUTYPE_LONGLINK,
-        )
-        if self.type in extensions and self.size > _HEADER_BYTES:
-            raise StateUnreadable("a header of the tar is larger than 1 MB")
-        found: tarfile.TarInfo = super()._proc_member(tar)  # type: ignore[misc]
-        return found
+_KEPT_BYTES = 64 << 20
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def extract(
@@ -150,10 +77,10 @@ def extract(
     Links that stay inside are made last, so that nothing is ever written through one. Raises
     `StateUnreadable`; `into` may then hold a part.
     """
-    layout = _Layout(into, tuple(reads), limits.total_bytes)
-    _each_member(archive, layout.add, limits)
+    layout = _Layout(into, tuple(reads), limits)
+    each_member(archive, layout.add, limits)
     if layout.missing_sources:
-        _each_member(archive, layout.add_source, limits)
+        each_member(archive, layout.add_source, limits)
     return layout.finish()
 
 
@@ -189,52 +116,54 @@ def write(
 
 def trim(archive: Path, out: Path, *, reads: Sequence[str], limits: Limits = DEFAULT_LIMITS) -> Written:
     """Pack anew only what `reads` selects of an end state."""
-    with tempfile.TemporaryDirectory(prefix="pyrite-trim-") as folder:
-        extract(archive, Path(folder), reads=reads, limits=limits)
-        return write(Path(folder), out, limits=limits)
+    with scratch("pyrite-trim-") as folder:
+        extract(archive, folder, reads=reads, limits=limits)
+        return write(folder, out, limits=limits)
 
 
 class _Layout:
     """Lays members out below one folder."""
 
-    def __init__(self, root: Path, reads: tuple[str, ...], total_bytes: int) -> None:
+    def __init__(self, root: Path, reads: tuple[str, ...], limits: Limits) -> None:
         self.root = root
+        self.base = f"{root}/"
         self.reads = reads
-        self.total_bytes = total_bytes
+        self.limits = limits
         self.files = 0
+        self.folders = 0
         self.bytes = 0
+        self.kept_bytes = 0
         self.skipped: list[tuple[str, str]] = []
         self.links: dict[str, str] = {}
         self.hard_links: dict[str, str] = {}
-        self.made: set[str] = set()
 
     def add(self, member: tarfile.TarInfo, content: IO[bytes] | None) -> None:
-        path = _safe_name(member.name)
+        path = safe_name(member.name)
         if path == "." or (self.reads and not member.isdir() and not matches(path, self.reads)):
             return
         if member.isdir():
             if not self.reads or matches(path, self.reads):
                 self._folder(path)
         elif member.issym():
-            self.links[path] = member.linkname
+            self._keep(self.links, path, member.linkname)
         elif member.islnk():
-            self.hard_links[path] = _safe_name(member.linkname)
+            self._keep(self.hard_links, path, safe_name(member.linkname))
         elif member.isreg() and content is not None:
             self._file(path, content, member.size)
         elif member.ischr() or member.isblk():
-            raise StateUnreadable(f"the archive holds a device, {path!r}")
+            raise StateUnreadable(f"the archive holds a device, {path!r:.200}")
         else:
             self._skip(path, "neither a file, a folder nor a link")
 
     @property
     def missing_sources(self) -> set[str]:
-        return set(self.hard_links.values()) - self.made
+        return {source for source in self.hard_links.values() if not self._is_file(source)}
 
     def add_source(self, member: tarfile.TarInfo, content: IO[bytes] | None) -> None:
         """Second pass: a selected hard link whose content stands under a name not selected."""
-        source = _safe_name(member.name)
+        source = safe_name(member.name)
         names = [path for path, target in self.hard_links.items() if target == source]
-        if source in self.made or not names or content is None or not member.isreg():
+        if not names or self._is_file(source) or content is None or not member.isreg():
             return
         self._file(names[0], content, member.size)
         del self.hard_links[names[0]]
@@ -243,45 +172,85 @@ class _Layout:
 
     def finish(self) -> Extracted:
         for path, source in self.hard_links.items():
-            if source in self.made:
-                with (self.root / source).open("rb") as content:
-                    self._file(path, content, os.fstat(content.fileno()).st_size)
-            else:
-                raise StateUnreadable(f"{path!r} is linked to {source!r}, which the archive does not hold")
+            if not self._is_file(source):
+                what = f"{path!r:.200} is linked to {source!r:.200}, which the archive does not hold"
+                raise StateUnreadable(what)
+            with open(self.base + source, "rb") as content:
+                self._file(path, content, os.fstat(content.fileno()).st_size)
         for path, target in self.links.items():
-            if _stays_inside(path, target):
-                self._folder(posixpath.dirname(path))
-                try:
-                    os.symlink(target, self.root / path)
-                except (OSError, ValueError):
-                    self._skip(path, "a link that cannot be made")
-            else:
+            if not _stays_inside(path, target):
                 self._skip(path, "a link that leads out of the home")
+            elif self._folder(posixpath.dirname(path)):
+                self._make(path, partial(os.symlink, target))
         return Extracted(self.files, self.bytes, tuple(self.skipped))
 
-    def _file(self, path: str, content: IO[bytes], size: int) -> None:
-        """`size` may be far above what the archive holds: sparse members and hard links multiply."""
-        self.bytes += size
-        if self.bytes > self.total_bytes:
-            raise StateUnreadable(f"its files come to more than {self.total_bytes} bytes")
-        self._folder(posixpath.dirname(path))
+    def _is_file(self, path: str) -> bool:
+        """Links are made last, so that nothing here follows one."""
         try:
-            with (self.root / path).open("wb") as out:
-                shutil.copyfileobj(content, out, _CHUNK)
-        except (OSError, ValueError) as exc:
-            raise StateUnreadable(f"{path[:200]!r} cannot be laid out: {exc}") from None
-        self.made.add(path)
-        self.files += 1
+            return stat.S_ISREG(os.lstat(self.base + path).st_mode)
+        except OSError:
+            return False
 
-    def _folder(self, path: str) -> None:
+    def _file(self, path: str, content: IO[bytes], size: int) -> None:
+        """`size` may be far above what the archive holds: hard links multiply."""
+        self.bytes += size
+        if self.bytes > self.limits.total_bytes:
+            raise StateUnreadable(f"its files come to more than {self.limits.total_bytes} bytes")
+
+        def copy(place: str) -> None:
+            with open(place, "xb") as out:
+                shutil.copyfileobj(content, out, CHUNK)
+
+        if self._folder(posixpath.dirname(path)) and self._make(path, copy):
+            self.files += 1
+
+    def _folder(self, path: str) -> bool:
+        """Make a folder and those above it; False where its path is too long here."""
+        missing = []
+        while path and not os.path.isdir(self.base + path):
+            missing.append(path)
+            path = posixpath.dirname(path)
+        self.folders += len(missing)
+        if self.folders > self.limits.entries:
+            raise StateUnreadable(f"the archive has more than {self.limits.entries} folders")
+        return all(self._make(folder, os.mkdir) for folder in reversed(missing))
+
+    def _make(self, path: str, make: Callable[[str], object]) -> bool:
+        """Make one entry; False where its path is too long here, which an agent can bring about."""
         try:
-            (self.root / path).mkdir(parents=True, exist_ok=True)
-        except (OSError, ValueError) as exc:
-            raise StateUnreadable(f"{path[:200]!r} cannot be laid out: {exc}") from None
+            make(self.base + path)
+        except OSError as exc:
+            if exc.errno == errno.ENAMETOOLONG:
+                self._skip(path, "its path is too long here")
+                return False
+            if exc.errno in _NO_ROOM:
+                raise _no_room(self.root, exc) from None
+            what = "stands twice" if exc.errno == errno.EEXIST else f"cannot be laid out: {exc.strerror}"
+            raise StateUnreadable(f"{path!r:.200} {what}") from None
+        return True
+
+    def _keep(self, links: dict[str, str], path: str, target: str) -> None:
+        """Links wait until all else is laid out; how many of them is bounded by their text."""
+        if path in self.links or path in self.hard_links:
+            raise StateUnreadable(f"{path!r:.200} stands twice")
+        self.kept_bytes += len(path) + len(target)
+        if self.kept_bytes > _KEPT_BYTES:
+            self._skip(path, "too many links")
+        else:
+            links[path] = target
 
     def _skip(self, path: str, why: str) -> None:
         if len(self.skipped) < _LISTED:
             self.skipped.append((path, why))
+
+
+def _no_room(place: Path, exc: OSError) -> RunError:
+    return RunError(
+        f"an end state cannot be unpacked: {exc.strerror}",
+        where=str(place.parent),
+        expected="room for an end state, up to 2 GB",
+        next="free some space or set TMPDIR, then run the same command again",
+    )
 
 
 class _Packer:
@@ -294,6 +263,7 @@ class _Packer:
         self.files = 0
         self.bytes = 0
         self.entries = 0
+        self.written = 0
         self.omitted: list[str] = []
 
     def pack(self, tar: tarfile.TarFile) -> None:
@@ -307,11 +277,11 @@ class _Packer:
                 self.omitted.append(path)
             elif stat.S_ISDIR(status.st_mode):
                 member.type = tarfile.DIRTYPE
-                tar.addfile(member)
+                self._add(tar, member, None)
             elif stat.S_ISLNK(status.st_mode):
                 member.type = tarfile.SYMTYPE
                 member.linkname = os.readlink(self.home / path)
-                tar.addfile(member)
+                self._add(tar, member, None)
             elif stat.S_ISREG(status.st_mode):
                 self._file(tar, member)
 
@@ -325,52 +295,25 @@ class _Packer:
             return
         with os.fdopen(handle, "rb") as content:
             member.size = os.fstat(handle).st_size
-            padded = -(-member.size // _BLOCK) * _BLOCK + 4 * _BLOCK
-            if self.bytes + self.entries * 4 * _BLOCK + padded > self.limits.total_bytes:
-                self.omitted.append(member.name)
-                return
-            tar.addfile(member, content)
-        self.files += 1
-        self.bytes += member.size
+            if self._add(tar, member, content):
+                self.files += 1
+                self.bytes += member.size
+
+    def _add(self, tar: tarfile.TarFile, member: tarfile.TarInfo, content: IO[bytes] | None) -> bool:
+        """Add an entry if it fits, so that what is written can be read back within the same limits."""
+        self.written += packed_bytes(member)
+        if self.written + tarfile.RECORDSIZE > self.limits.total_bytes:
+            self.written -= packed_bytes(member)
+            self.omitted.append(member.name)
+            return False
+        tar.addfile(member, content)
+        return True
 
 
-def _each_member(archive: Path, add: _Adder, limits: Limits) -> None:
-    """Call `add(member, content)` for every member; raise `StateUnreadable` with the archive's name."""
-    try:
-        with archive.open("rb") as file:
-            stream = _Stream(file, limits.total_bytes)
-            with tarfile.open(
-                fileobj=stream,
-                mode="r|",
-                bufsize=20 * _BLOCK,
-                tarinfo=_Member,
-                encoding="utf-8",
-                errors="surrogateescape",
-            ) as tar:
-                for count, member in enumerate(iter(tar.next, None), start=1):
-                    if count > limits.entries:
-                        raise StateUnreadable(f"the archive has more than {limits.entries} entries")
-                    add(member, tar.extractfile(member) if member.isreg() else None)
-                    tar.members.clear()  # type: ignore[attr-defined]  # else it keeps every header
-            stream.finish()
-    except FileNotFoundError:
-        raise
-    except StateUnreadable as exc:
-        raise StateUnreadable(exc.what, where=str(archive), expected=_EXPECTED) from None
-    except (tarfile.TarError, zstandard.ZstdError, EOFError, ValueError, OSError, OverflowError) as exc:
-        raise StateUnreadable(
-            f"it is not a tar.zst file: {exc}", where=str(archive), expected=_EXPECTED
-        ) from None
-
-
-_EXPECTED = "a whole .tar.zst file of a home, as `pyrite record` writes it"
-
-
-def _safe_name(name: str) -> str:
-    parts = [part for part in name.split("/") if part not in ("", ".")]
-    if name.startswith("/") or ".." in parts or "\0" in name or len(name) > 4096:
-        raise StateUnreadable(f"a member is called {name[:200]!r}")
-    return "/".join(parts) or "."
+def packed_bytes(member: tarfile.TarInfo) -> int:
+    """What an entry takes in a tar: its headers, and its content in whole blocks."""
+    header = member.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+    return len(header) + -(-member.size // BLOCK) * BLOCK
 
 
 def _stays_inside(path: str, target: str) -> bool:

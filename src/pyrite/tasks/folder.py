@@ -12,6 +12,7 @@ naming file, field, value and what was expected.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
@@ -48,10 +50,31 @@ class FolderTask:
 
     def verifier(self, home: Path) -> Program:
         home = home.absolute()
-        return Program((sys.executable, str(self.folder / "verify.py"), str(home)), self.folder, (home,))
+        script = self.folder / "verify.py"
+        return Program((sys.executable, str(script), str(home)), self.folder, (home,), _imported(script))
 
     def verifier_sha256(self) -> str:
         return digest_folder(self.folder)
+
+
+def _imported(script: Path) -> tuple[str, ...]:
+    """The modules that a script imports, by their full names; none where it cannot be parsed."""
+    try:
+        source = script.read_bytes()
+        return _imports(source) if len(source) <= _MAX_BYTES else ()
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+
+
+@lru_cache(maxsize=64)
+def _imports(source: bytes) -> tuple[str, ...]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            found.add(node.module)
+    return tuple(sorted(found))
 
 
 def load_folder(folder: Path) -> FolderTask:

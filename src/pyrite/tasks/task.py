@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pyrite.records import TaskSpec
+from pyrite.records import Limits, TaskSpec
 
 INITIAL = "initial"
 """The name of the untouched initial state; every task has it and it must fail."""
+
+BUILD_LIMITS = Limits(timeout_s=300.0, memory_mb=4096)
+"""Bounds of one run of a builder: it may make all states of a task, with office libraries."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,9 @@ class Program:
     """Working directory: the task folder, or the package folder of a suite's files."""
     reads: tuple[Path, ...] = ()
     """What it may read besides the interpreter, its libraries, pyrite itself and `cwd`."""
+    imports: tuple[str, ...] | None = None
+    """Modules that it imports and a server may import before (`sandbox.forkserver`); None: it must
+    be a process of its own."""
 
 
 class Task(Protocol):

@@ -10,26 +10,24 @@ import platform
 import shutil
 import stat
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pyrite.errors import InputError, RunError
+from pyrite.errors import InputError
 from pyrite.records import BLAME, Facts, Meta, Outcome, Truth
-from pyrite.sandbox import confine
+from pyrite.sandbox import forkserver
 from pyrite.store.bench import Bench, now
 from pyrite.tasks import archive
 from pyrite.tasks.task import Task
 from pyrite.truth import categories
 from pyrite.truth.replay import ReplayResult
-from pyrite.truth.verifier import ask
+from pyrite.truth.verifier import ask, confinement
 from pyrite.truth.verifier_output import Answer, bounded
 
 FACTS_LIMIT = 16 << 20
-FREE_BYTES = 16 << 20
 
 DECIDING_LIBRARIES = ("pyrite", "defusedxml", "zstandard")
 """Packages whose version can move an outcome; the interpreter and its libraries are added."""
@@ -128,10 +126,9 @@ def decide(job: Job) -> Decided:
     try:
         answer, skipped = _verify(job, paths.final_state, paths.facts)
     except archive.StateUnreadable as exc:
-        _require_space()
         return no_outcome("state_unreadable", exc.what)
     if answer.cause is not None:
-        truth = _indeterminate(job.episode_id, answer.cause, answer.problem, **common)
+        truth = _indeterminate(job.episode_id, answer.cause, answer.problem, answer, **common)
         noted = {**answer.diagnostics, **truth.diagnostics, **({"log": answer.log} if answer.log else {})}
         return Decided(truth.model_copy(update={"diagnostics": bounded(noted)}), skipped, answer.log)
     truth, problems = _determinate(bench, meta, answer, common)
@@ -140,8 +137,7 @@ def decide(job: Job) -> Decided:
 
 def _verify(job: Job, state: Path, facts: Path) -> tuple[Answer, tuple[str, ...]]:
     """Unpack the end state and ask the verifier; also what of the archive could not be laid out."""
-    with tempfile.TemporaryDirectory(prefix="pyrite-verify-", ignore_cleanup_errors=True) as folder:
-        root = Path(folder).resolve()
+    with forkserver.scratch() as root:
         home = root / "home"
         home.mkdir()
         extracted = archive.extract(state, home, reads=job.task.spec.reads)
@@ -157,18 +153,6 @@ def _verify(job: Job, state: Path, facts: Path) -> tuple[Answer, tuple[str, ...]
                 break
     skipped = tuple(f"{path!r:.120} in the end state: {why:.120}" for path, why in extracted.skipped[:5])
     return answer, skipped
-
-
-def _require_space() -> None:
-    """A full disk here must not pass for a broken archive."""
-    free = shutil.disk_usage(tempfile.gettempdir()).free
-    if free < FREE_BYTES:
-        raise RunError(
-            f"{free} bytes are free",
-            where=tempfile.gettempdir(),
-            expected="room to unpack an end state",
-            next="free some space or set TMPDIR, then run the same command again",
-        )
 
 
 def _said(answer: Answer) -> str:
@@ -201,7 +185,7 @@ def _determinate(bench: Bench, meta: Meta, answer: Answer, common: dict[str, Any
         category_source=narrowed.source,
         candidates=answer.candidates,
         diagnostics=diagnostics,
-        confinement=confine.what_holds(),
+        confinement=confinement(answer),
         libraries=libraries(),
         verified_at=now(),
         **common,
@@ -225,7 +209,9 @@ def _observe(bench: Bench, meta: Meta, problems: list[str]) -> categories.Observ
     return categories.observe(facts, meta.ended_by, meta.final_message, actions)
 
 
-def _indeterminate(episode_id: str, cause: str, problem: str, **common: Any) -> Truth:
+def _indeterminate(
+    episode_id: str, cause: str, problem: str, answer: Answer | None = None, **common: Any
+) -> Truth:
     return Truth(
         episode_id=episode_id,
         outcome=Outcome.INDETERMINATE,
@@ -233,7 +219,7 @@ def _indeterminate(episode_id: str, cause: str, problem: str, **common: Any) -> 
         cause=cause,
         blame=BLAME[cause],
         diagnostics=bounded({"problem": problem} if problem else {}),
-        confinement=confine.what_holds(),
+        confinement=confinement(answer),
         libraries=libraries(),
         verified_at=now(),
         **common,

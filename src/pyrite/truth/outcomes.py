@@ -19,7 +19,9 @@ from pyrite.errors import InputError, UsageError
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.judge import share
 from pyrite.records import BLAME, SOURCES, Estimate, Meta, Outcome, Truth
+from pyrite.store import labels
 from pyrite.store.bench import Bench
+from pyrite.store.labels import People
 
 UNCLASSIFIED = "unclassified"
 
@@ -46,7 +48,8 @@ def outcomes(bench: Bench, *, level: float = LEVEL) -> dict[str, Any]:
     Raises `UsageError` where there is no episode or none of them was verified. An episode that
     cannot be read is listed under `broken` and counts as attempted.
     """
-    rows, broken = _read(bench)
+    people = labels.read(bench)
+    rows, broken = read_rows(bench, people)
     verified = sum(1 for row in rows if row.truth is not None)
     if rows and not verified:
         raise UsageError(
@@ -60,6 +63,7 @@ def outcomes(bench: Bench, *, level: float = LEVEL) -> dict[str, Any]:
         by_source[row.meta.source].append(row)
     strata = {source: _stratum(found, level) for source, found in by_source.items() if found}
     lead = next((source for source, block in strata.items() if block["fail"]), None)
+    said = people.of(row.truth for row in rows if row.truth is not None)
     return {
         "schema_version": "1",
         "bench": str(bench.root),
@@ -72,19 +76,28 @@ def outcomes(bench: Bench, *, level: float = LEVEL) -> dict[str, Any]:
         "indeterminate": [_undecided(row.truth) for row in rows if row.truth and row.truth.cause],
         "unverified": [row.meta.episode_id for row in rows if row.truth is None],
         "broken": broken,
-        "warnings": _warnings(rows, broken, lead),
+        "labels": said,
+        "warnings": [*_warnings(rows, broken, lead), *labels.notes(said)],
     }
 
 
-def _read(bench: Bench) -> tuple[list[Row], list[dict[str, str]]]:
+def read_rows(bench: Bench, people: People) -> tuple[list[Row], list[dict[str, str]]]:
+    """A row an episode, its category joined with what people say, and the episodes that cannot be read."""
     rows: list[Row] = []
     broken: list[dict[str, str]] = []
     for episode_id in bench.require_episodes():
         try:
-            rows.append(Row(bench.meta(episode_id), bench.truth(episode_id)))
+            meta, truth = bench.meta(episode_id), bench.truth(episode_id)
+            rows.append(Row(meta, None if truth is None else people.joined(truth)))
         except InputError as exc:
-            broken.append({"episode_id": episode_id, "problem": str(exc).splitlines()[0]})
+            name, problem = (_text(said) for said in (episode_id, str(exc).splitlines()[0]))
+            broken.append({"episode_id": name, "problem": problem})
     return rows, broken
+
+
+def _text(said: str) -> str:
+    """What a folder's name says, where it is not UTF-8 either."""
+    return said.encode("utf-8", "backslashreplace").decode()
 
 
 def _stratum(rows: Sequence[Row], level: float) -> dict[str, Any]:

@@ -9,22 +9,18 @@ twice, from two paths: an answer that depends on where the state lies is none.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from pyrite.errors import InputError
-from pyrite.records import Limits, Outcome, Replay, StateSpec
-from pyrite.sandbox import confine
+from pyrite.records import Outcome, Replay, StateSpec
+from pyrite.sandbox import confine, forkserver
 from pyrite.store.bench import now
-from pyrite.tasks.task import INITIAL, Task
+from pyrite.tasks.task import BUILD_LIMITS, INITIAL, Task
 from pyrite.truth.verifier import ask
 from pyrite.truth.verifier_output import Answer
-
-BUILD_LIMITS = Limits(timeout_s=300.0, memory_mb=4096)
-"""Bounds of building all states of one task."""
 
 Kind = Literal["initial", "good", "harmless", "bad"]
 
@@ -103,8 +99,7 @@ def replay(task: Task, *, image: str) -> ReplayResult:
     contradiction = _contradiction(task.spec.states)
     if contradiction:
         return result("task_invalid", contradiction)
-    with tempfile.TemporaryDirectory(prefix="pyrite-replay-", ignore_cleanup_errors=True) as folder:
-        root = Path(folder).resolve()
+    with forkserver.scratch() as root:
         try:
             _build(task, root / "states")
             checks = [_check(task, root / "states", state) for state in task.spec.states]

@@ -54,6 +54,8 @@ class Answer:
     """The cause in words."""
     log: str = ""
     """The other lines of stdout, then stderr; bounded."""
+    forked: bool = False
+    """How it was run: forked from a server, or a process of its own."""
 
     @property
     def said(self) -> tuple[Outcome, frozenset[str], str | None]:

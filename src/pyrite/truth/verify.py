@@ -136,7 +136,10 @@ def verify(
     watch.total = len(tasks) + len(ids)
     replays: dict[str, ReplayResult] = {}
     for task, result in pool.run(
-        partial(replay, image=image or host_image()), tasks.values(), jobs=_workers(jobs, len(tasks))
+        partial(replay, image=image or host_image()),
+        tasks.values(),
+        jobs=_workers(jobs, len(tasks)),
+        preload=(__name__,),
     ):
         replays[task.spec.task_id] = result
         watch.tick(f"replayed {task.spec.task_id}" + (f": {result.cause}" if result.cause else ""))
@@ -203,7 +206,7 @@ def _decide_all(
     digests = {task_id: task.verifier_sha256() for task_id, task in tasks.items()}
 
     def owed() -> Iterator[Job]:
-        for meta in metas:
+        for meta in sorted(metas, key=lambda m: m.task_id):  # those that share a server follow each other
             job = Job(
                 bench.root,
                 meta.episode_id,
@@ -221,7 +224,7 @@ def _decide_all(
                 continue
             yield job
 
-    for job, decided in pool.run(decide, owed(), jobs=_workers(jobs, len(metas))):
+    for job, decided in pool.run(decide, owed(), jobs=_workers(jobs, len(metas)), preload=(__name__,)):
         _settle(bench, decided, report)
         watch.tick(f"{job.episode_id} {decided.truth.outcome}")
 

@@ -49,7 +49,10 @@ class _Found:
 
 
 class ScreenRules:
-    """The judge of the registry; `cache=False` recomputes every reading."""
+    """Reads the last screen with OCR: success where it shows what the task asks for, by rules.
+
+    `cache=False` recomputes every reading.
+    """
 
     name = "screen-rules"
     deterministic = True

@@ -24,7 +24,7 @@ from pyrite.checks.cells import (
     same_number,
 )
 from pyrite.checks.homes import HomeDiff, TooManyFiles, diff, digest_file, matches, snapshot
-from pyrite.checks.package import Bounds, Unreadable
+from pyrite.checks.package import Bounds, Spent, Unreadable
 from pyrite.checks.verdict import NOTHING_PERSISTED, Result
 from pyrite.suites.family import Family, KnownState
 
@@ -35,8 +35,11 @@ OTHER_DOCUMENTS = tuple(f"**/*.{e}" for e in ("xls", "xlsm", "fods", "ots", "odt
 READS = ("Documents/**", *READABLE, *OTHER_DOCUMENTS)
 MAX_NEW_DOCUMENTS = 20
 MAX_LISTED = 10
-BOUNDS = Bounds(file_bytes=8 << 20, member_bytes=16 << 20, total_bytes=32 << 20, elements=200_000)
-"""A hundred times what the documents of the suite need; all that an agent may leave is read in seconds."""
+BOUNDS = Bounds(
+    file_bytes=8 << 20, member_bytes=8 << 20, total_bytes=16 << 20, elements=200_000, made_text=1 << 20
+)
+"""A hundred times what the documents of the suite need, for all that an agent leaves together, the target
+first: whatever it is, it is read in seconds, and an unreadable document is the agent's failure."""
 
 
 class Params(NamedTuple):
@@ -134,6 +137,7 @@ class _Findings:
 
     def __init__(self, params: Params) -> None:
         self.params = params
+        self.spent = Spent()
         self.target = "unchanged"
         """unchanged | right | wrong | missing | unreadable"""
         self.found = ""
@@ -245,7 +249,7 @@ def _check_target(params: Params, home: Path, after: dict[str, str], findings: _
         findings.note_damage(file=params.path, change="removed")
         return
     try:
-        book = read_workbook(home / params.path, BOUNDS)
+        book = read_workbook(home / params.path, BOUNDS, findings.spent)
     except Unreadable as exc:
         lost = exc.reason in ("missing", "not_a_file")
         findings.target, findings.found = "missing" if lost else "unreadable", str(exc)
@@ -287,7 +291,7 @@ def _check_changed(home: Path, path: str, findings: _Findings) -> None:
         return
     before = read_workbook(FILES / Path(path).name)
     try:
-        after = read_workbook(home / path, BOUNDS)
+        after = read_workbook(home / path, BOUNDS, findings.spent)
     except Unreadable as exc:
         findings.note_damage(file=path, change=f"no longer readable, {exc}")
         return
@@ -301,7 +305,7 @@ def _check_new(params: Params, home: Path, path: str, findings: _Findings) -> No
     if not matches(path, READABLE):
         return
     try:
-        after = read_workbook(home / path, BOUNDS)
+        after = read_workbook(home / path, BOUNDS, findings.spent)
     except Unreadable:
         return
     before = read_workbook(FILES / params.file)

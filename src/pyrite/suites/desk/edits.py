@@ -141,7 +141,10 @@ class OdsDocument(_Zipped):
                     self._cell(table.getAttribute("table:name"), reference(row, column))
 
     def _tables(self) -> list[Node]:
-        return list(self.dom("content.xml").getElementsByTagName("table:table"))
+        found = [self.dom("content.xml").documentElement]
+        for tag in ("office:body", "office:spreadsheet", "table:table"):
+            found = [child for node in found for child in node.childNodes if child.nodeName == tag]
+        return found
 
     def _row(self, sheet: str, row: int) -> Node:
         table = next(table for table in self._tables() if table.getAttribute("table:name") == sheet)

@@ -1,0 +1,2 @@
+# The file is gone.
+rm Documents/prices.csv
