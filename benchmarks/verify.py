@@ -38,6 +38,7 @@ from pyrite.truth.verify import verify
 TASK_ID = "calc-set-cell-q3-budget-d14"
 PROFILE_BYTES = 45_000
 JOBS = 2
+PRELOAD = ("pyrite.truth.verify",)
 
 ODFPY = '''
 import json
@@ -220,7 +221,7 @@ def _usual_one(script: Path, path: Path) -> bool | None:
 
 def ours(task: Task, archives: Sequence[Path]) -> list[bool | None]:
     """Every archive's selected files laid out and verified in a fork of its own."""
-    jobs = pool.run(partial(_ours_one, task), list(enumerate(archives)), jobs=JOBS)
+    jobs = pool.run(partial(_ours_one, task), list(enumerate(archives)), jobs=JOBS, preload=PRELOAD)
     answers = dict(result for _, result in jobs)
     return [answers[number] for number in range(len(archives))]
 

@@ -148,7 +148,7 @@ def test_a_state_that_is_not_a_folder(make_task: Any) -> None:
     task = make_task()
     link = 'cd "$HOME/.."\nrm -r good\nln -s /etc good\n'
     (task.folder / "states" / "good.sh").write_text(link)
-    assert replay(task, image="x").cause == "setup_failed"
+    assert replay(task, image="x").cause == "task_invalid", "the task's own state script, not the machine"
 
 
 @pytest.mark.parametrize(

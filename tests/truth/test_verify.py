@@ -341,9 +341,8 @@ def test_a_timeout_is_not_another_answer(episodes: Any, make_task: Any) -> None:
     body = json.loads((folder / "gt.json").read_text())
     body |= {"outcome": "indeterminate", "pass": None, "cause": "verifier_timeout", "blame": "verifier"}
     (folder / "gt.json").write_text(json.dumps(body))
-    assert run(episodes.bench, task).untouched == 1
-    report = run(episodes.bench, task, force=True)
-    assert truth(folder).outcome == "pass"
+    report = run(episodes.bench, task)
+    assert truth(folder).outcome == "pass", "a slow machine once is not for ever"
     assert [(m.before, m.after) for m in report.moved] == [("verifier_timeout", "pass")]
 
 

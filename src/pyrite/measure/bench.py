@@ -1,135 +1,95 @@
 """A bench becomes the one table, and the table a result.
 
-meta.json, gt.json, the labels and the verdict files are joined here and nowhere else. Strata are never
-pooled.
+Episodes, truth, labels and verdicts are joined here and nowhere else. Strata are never pooled. An
+episode that cannot be read or has no outcome is attempted and indeterminate; it never stops the rest.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from pyrite.errors import InputError, UsageError
-from pyrite.measure.blocks import Settings
-from pyrite.measure.strata import strata_blocks
-from pyrite.measure.table import (
-    FAIL,
-    FAILURE,
-    INDETERMINATE,
-    MISSING,
-    PARSE_ERROR,
-    PASS,
-    SUCCESS,
-    UNCERTAIN,
-    Episodes,
-    Factor,
-    Table,
-    Verdicts,
-)
+from pyrite.measure import lines as verdict_lines
+from pyrite.measure.blocks import Settings, counted
+from pyrite.measure.strata import strata_blocks, truth_strata
+from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Episodes, Factor, Table
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.intervals import LEVEL
-from pyrite.records import BLAME, SCHEMA_VERSION, SOURCES, Meta, Outcome, Truth, Verdict, VerdictLine
+from pyrite.records import SCHEMA_VERSION, SOURCES, Outcome
+from pyrite.store import episodes as attempts
 from pyrite.store import labels
 from pyrite.store.bench import Bench
-from pyrite.store.conditions import LAST_K, canonical
-from pyrite.store.jsonl import read_lines
+from pyrite.store.episodes import Attempted, Episode
 
 TRUTH = {Outcome.PASS: PASS, Outcome.FAIL: FAIL, Outcome.INDETERMINATE: INDETERMINATE}
-_PASSED = {Outcome.PASS: True, Outcome.FAIL: False, Outcome.INDETERMINATE: None}
-_VERDICT = {
-    Verdict.SUCCESS: SUCCESS,
-    Verdict.FAILURE: FAILURE,
-    Verdict.UNCERTAIN: UNCERTAIN,
-    Verdict.PARSE_ERROR: PARSE_ERROR,
-}
 
 
-class _Row(NamedTuple):
-    episode: int
-    judge: str
-    condition: str
-    run: int
-    verdict: int
-    score: float
+def table_from_bench(bench: Bench) -> Table:
+    """Join a bench's episodes, truth and verdicts; a row an attempted episode.
 
-
-class _Lines(NamedTuple):
-    """The verdict lines of a bench."""
-
-    rows: list[_Row]
-    strangers: int
-    """Lines of episodes that are not here."""
-    aliases: dict[str, str]
-    """Conditions that go by another name in tables than in the files."""
-
-
-def table_from_bench(bench: Bench, *, families: Mapping[str, str] | None = None) -> Table:
-    """Join a bench's episodes, truth and verdicts.
-
-    The cluster is the task (a perturbed episode carries the task of its origin). `families` (task_id ->
-    family) fills in where meta.json has none. Raises `UsageError` where there is no episode or one is
-    not verified, `InputError` for contradictory truth and repeated verdicts.
+    The cluster is the task (a perturbed episode carries the task of its origin). An episode whose
+    meta.json cannot be read has no stratum, task or agent. Raises `UsageError` where there is no
+    episode or not one is verified, `InputError` for repeated verdicts.
     """
-    ids = bench.require_episodes()
-    metas = [bench.meta(episode_id) for episode_id in ids]
-    people = labels.read(bench)
-    truths = [people.joined(truth) for truth in _truths(bench, ids)]
-    episodes = Episodes(
-        truth=np.array([TRUTH[t.outcome] for t in truths], dtype=np.int8),
-        cluster=Factor.of([m.task_id for m in metas]),
-        ids=tuple(ids),
-        family=_families(metas, families or {}),
-        stratum=Factor.of([m.source for m in metas]),
-        agent=Factor.of([m.agent.name for m in metas]),
-        category=Factor.of([t.category.value if t.category else None for t in truths]),
-        cause=Factor.of([t.cause for t in truths]),
-    )
-    lines = _verdict_rows(bench, {episode_id: row for row, episode_id in enumerate(ids)})
-    warnings = [f"condition {written} is read as {name}" for written, name in sorted(lines.aliases.items())]
-    if lines.strangers:
-        warnings.append(
-            f"{lines.strangers} verdict lines are of episodes that are not here; they are left out"
-        )
-    said = people.of(truths)
-    warnings += labels.notes(said)
-    verdicts = _verdicts(lines.rows)
-    return Table(episodes, verdicts, _configured_runs(bench, verdicts), tuple(warnings), said)
+    return _joined(bench, _require(bench))
 
 
 def measure_bench(
-    bench: Bench,
-    *,
-    families: Mapping[str, str] | None = None,
-    level: float = LEVEL,
-    resamples: int = 2000,
-    seed: int = 0,
+    bench: Bench, *, level: float = LEVEL, resamples: int = 2000, seed: int = 0
 ) -> dict[str, Any]:
     """Every figure of a bench: a block a stratum, in it one a condition, in it one a judge.
 
-    `families` (task_id -> family) fills in what a meta.json does not say. `lead` is the first of
-    natural, weakened, perturbed, scripted that has failures. Raises as `table_from_bench` does.
+    `lead` is the first of natural, weakened, perturbed, scripted that has failures. `indeterminate`,
+    `unverified` and `broken` list every attempted episode that is not scored; `unattributed` counts
+    those of them that stand in no stratum. Raises as `table_from_bench` does.
     """
-    table = table_from_bench(bench, families=families)
-    episodes = table.episodes
+    found = _require(bench)
+    table = _joined(bench, found)
     strata, warnings = strata_blocks(table, Settings(level, resamples, seed))
-    failing = [name for name in SOURCES if name in strata and strata[name]["truth"]["fail"]]
-    kin = episodes.family
+    kin = table.episodes.family
     return {
         "schema_version": SCHEMA_VERSION,
         "level": level,
         "bench": bench.root.resolve().name,
-        "episodes": len(episodes),
-        "tasks": len(episodes.cluster.names),
+        "episodes": len(table.episodes),
+        "tasks": len(table.episodes.cluster.names),
         "families": len(kin.names) if kin is not None else None,
-        "lead": failing[0] if failing else None,
+        "lead": _lead({name: block["truth"] for name, block in strata.items()}),
         "strata": strata,
-        "indeterminate": _indeterminate(episodes),
+        **_not_scored(found),
         "labels": table.labels,
-        "warnings": [*table.warnings, *warnings],
+        "warnings": [*_warnings(bench, found), *table.warnings, *warnings],
         "lock_sha256": lock_digest(bench),
+    }
+
+
+def outcomes(bench: Bench, *, level: float = LEVEL) -> dict[str, Any]:
+    """The truth part of `measure_bench`, from the same table, without the verdicts: a block a stratum.
+
+    Raises `UsageError` where there is no episode or not one is verified.
+    """
+    found = _require(bench)
+    strata = truth_strata(_episodes(found.episodes), Settings(level))
+    lead = _lead(strata)
+    said = _labelled(found)
+    warnings = [*_warnings(bench, found), *labels.notes(said)]
+    if lead not in {None, "natural"}:
+        warnings.append(f"the leading stratum is {lead}: these episodes are not of an agent under test")
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "bench": str(bench.root),
+        "level": level,
+        "attempted": len(found.episodes),
+        "tasks": len({one.meta.task_id for one in found.episodes if one.meta}),
+        "lead": lead,
+        "headline": lead == "natural",
+        "strata": strata,
+        **_not_scored(found),
+        "labels": said,
+        "warnings": warnings,
     }
 
 
@@ -138,9 +98,9 @@ def votes_of_episode(bench: Bench, episode_id: str) -> list[tuple[str, str, int,
 
     Raises `InputError` where two lines contradict each other.
     """
-    verdicts = _verdicts(_verdict_rows(bench, {episode_id: 0}).rows)
+    verdicts = verdict_lines.verdicts(verdict_lines.read(bench, {episode_id: 0}).rows)
     alone = Episodes(truth=np.array([MISSING], dtype=np.int8), cluster=Factor.of([None]), ids=(episode_id,))
-    table = Table(alone, verdicts, _configured_runs(bench, verdicts))
+    table = Table(alone, verdicts, verdict_lines.configured_runs(bench, verdicts))
     voted = ((judge, condition, votes_of(table, judge, condition)) for judge, condition in table.asked())
     return [(judge, condition, int(votes.verdict[0]), votes.runs) for judge, condition, votes in voted]
 
@@ -151,124 +111,90 @@ def lock_digest(bench: Bench) -> str | None:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
-def _truths(bench: Bench, ids: list[str]) -> list[Truth]:
-    found = {episode_id: bench.truth(episode_id) for episode_id in ids}
-    absent = [episode_id for episode_id, truth in found.items() if truth is None]
-    if absent:
-        raise UsageError(
-            f"{len(absent)} of {len(ids)} episodes are not verified, {absent[0]} first",
-            where=str(bench.root),
-            expected="a gt.json in every episode",
-            next=f"pyrite verify {bench.root}",
+def _require(bench: Bench) -> Attempted:
+    found = attempts.read(bench)
+    attempts.require_verified(bench, found)
+    return found
+
+
+def _joined(bench: Bench, found: Attempted) -> Table:
+    episodes = _episodes(found.episodes)
+    lines = verdict_lines.read(bench, {episode_id: row for row, episode_id in enumerate(episodes.ids)})
+    warnings = [f"condition {written} is read as {name}" for written, name in sorted(lines.aliases.items())]
+    if lines.strangers:
+        are, they = ("is", "it is") if lines.strangers == 1 else ("are", "they are")
+        warnings.append(
+            f"{counted(lines.strangers, 'verdict line')} {are} of episodes that are not here; {they} left out"
         )
-    truths = [truth for truth in found.values() if truth is not None]
-    for episode_id, truth in zip(ids, truths, strict=True):
-        where = str(bench.paths.episode(episode_id).truth)
-        if truth.episode_id != episode_id:
-            raise InputError(f"episode_id is {truth.episode_id!r}", where=where, expected=repr(episode_id))
-        if truth.passed is not _PASSED[truth.outcome]:
-            raise InputError(
-                f"outcome is {truth.outcome.value} and pass is {truth.passed}",
-                where=where,
-                expected="pass: true for pass, false for fail, null for indeterminate",
-            )
-    return truths
+    if lines.superseded:
+        are = "is" if lines.superseded == 1 else "are"
+        warnings.append(
+            f"{counted(lines.superseded, 'verdict')} {are} on evidence that has changed since and counted "
+            f"as missing: pyrite judge {bench.root}"
+        )
+    said = _labelled(found)
+    verdicts = verdict_lines.verdicts(lines.rows)
+    runs = verdict_lines.configured_runs(bench, verdicts)
+    return Table(episodes, verdicts, runs, (*warnings, *labels.notes(said)), said)
 
 
-def _families(metas: list[Meta], families: Mapping[str, str]) -> Factor | None:
-    found = Factor.of([meta.family or families.get(meta.task_id) or None for meta in metas])
-    return found if found.names else None
-
-
-def _verdict_rows(bench: Bench, row_of: Mapping[str, int]) -> _Lines:
-    rows: list[_Row] = []
-    renamed: dict[str, str] = {}
-    seen: dict[tuple[int, str, str, int], str] = {}
-    configs: dict[tuple[str, str], tuple[str | None, str]] = {}
-    strangers = 0
-    for path in bench.paths.verdict_files():
-        for number, line in enumerate(read_lines(path, VerdictLine), start=1):
-            where = f"{path}:{number}"
-            if line.condition not in renamed:
-                renamed[line.condition] = _true_name(bench, line.condition)
-            condition = renamed[line.condition]
-            config, first = configs.setdefault((line.judge, condition), (line.config, where))
-            if config != line.config:
-                raise InputError(
-                    f"{line.judge}, {condition}: config {line.config!r} here and {config!r} at {first}",
-                    where=where,
-                    expected="one configuration a judge and condition",
-                )
-            episode = row_of.get(line.episode_id)
-            if episode is None:
-                strangers += 1
-                continue
-            key = (episode, line.judge, condition, line.run)
-            if key in seen:
-                raise InputError(
-                    f"{line.judge}, {condition}, run {line.run} of {line.episode_id} stands already "
-                    f"at {seen[key]}",
-                    where=where,
-                    expected="one verdict an episode, judge, condition and run",
-                )
-            seen[key] = where
-            rows.append(_Row(episode, line.judge, condition, line.run, _said(line), _score(line)))
-    aliases = {written: name for written, name in renamed.items() if written != name}
-    return _Lines(rows, strangers, aliases)
-
-
-def _true_name(bench: Bench, condition: str) -> str:
-    """A condition as tables name it: another harness may write an alias, or E2-lastk for this bench's k."""
-    evidence = bench.lock().get("evidence")
-    last_k = evidence.get("last_k") if isinstance(evidence, dict) else None
-    if canonical(condition) == condition:
-        return condition
-    return canonical(condition, last_k=last_k if isinstance(last_k, int) else LAST_K) or condition
-
-
-def _said(line: VerdictLine) -> int:
-    """A status that is not ok is a parse error, whatever the verdict says; null has no verdict."""
-    if line.status != "ok":
-        return PARSE_ERROR
-    return MISSING if line.verdict is None else _VERDICT[line.verdict]
-
-
-def _score(line: VerdictLine) -> float:
-    return float("nan") if line.score is None else line.score
-
-
-def _verdicts(rows: list[_Row]) -> Verdicts:
-    return Verdicts(
-        episode=np.array([row.episode for row in rows], dtype=np.int32),
-        judge=Factor.of([row.judge for row in rows]),
-        condition=Factor.of([row.condition for row in rows]),
-        run=np.array([row.run for row in rows], dtype=np.int32),
-        verdict=np.array([row.verdict for row in rows], dtype=np.int8),
-        score=np.array([row.score for row in rows], dtype=np.float64),
+def _episodes(found: Sequence[Episode]) -> Episodes:
+    metas, truths = [one.meta for one in found], [one.truth for one in found]
+    family = Factor.of([meta.family or None if meta else None for meta in metas])
+    return Episodes(
+        truth=np.array([TRUTH[t.outcome] if t else MISSING for t in truths], dtype=np.int8),
+        cluster=Factor.of([meta.task_id if meta else None for meta in metas]),
+        ids=tuple(one.episode_id for one in found),
+        family=family if family.names else None,
+        stratum=Factor.of([meta.source if meta else None for meta in metas]),
+        agent=Factor.of([meta.agent.name if meta else None for meta in metas]),
+        category=Factor.of([t.category.value if t and t.category else None for t in truths]),
+        cause=Factor.of([t.cause if t else None for t in truths]),
     )
 
 
-def _indeterminate(episodes: Episodes) -> list[dict[str, Any]]:
-    cause = episodes.cause
-    listed = []
-    for row in np.flatnonzero(~episodes.scored):
-        code = -1 if cause is None else int(cause.codes[row])
-        why = cause.names[code] if cause is not None and code >= 0 else None
-        blame = BLAME.get(why) if why else None
-        listed.append({"episode_id": episodes.ids[row], "cause": why, "blame": blame})
-    return listed
+def _lead(truths: dict[str, Any]) -> str | None:
+    """The first stratum that has failures."""
+    return next((name for name in SOURCES if name in truths and truths[name]["fail"]), None)
 
 
-def _configured_runs(bench: Bench, verdicts: Verdicts) -> dict[tuple[str, str], int]:
-    """Runs that were asked for, where lock.json says so: {"judge_runs": {label: {condition: n}}}."""
-    asked = bench.lock().get("judge_runs")
-    if not isinstance(asked, dict):
-        return {}
-    found = {}
-    for judge in verdicts.judge.names:
-        runs = asked.get(judge)
-        for condition in verdicts.condition.names:
-            n = runs.get(condition) if isinstance(runs, dict) else None
-            if isinstance(n, int) and n > 0:
-                found[judge, condition] = n
-    return found
+def _labelled(found: Attempted) -> dict[str, Any]:
+    return found.people.of(one.truth for one in found.episodes if one.truth is not None)
+
+
+def _not_scored(found: Attempted) -> dict[str, Any]:
+    undecided = [one.truth for one in found.episodes if one.truth and one.truth.passed is None]
+    return {
+        "indeterminate": [
+            {
+                "episode_id": truth.episode_id,
+                "cause": truth.cause,
+                "blame": truth.blame,
+                "problem": str(truth.diagnostics.get("problem") or "") or None,
+            }
+            for truth in undecided
+        ],
+        "unverified": found.unverified,
+        "broken": found.broken,
+        "unattributed": found.unattributed,
+    }
+
+
+def _warnings(bench: Bench, found: Attempted) -> list[str]:
+    """What a reader must know of episodes without an outcome before reading any rate."""
+    told = []
+    if n := len(found.unverified):
+        are, count = ("is", "counts") if n == 1 else ("are", "count")
+        told.append(
+            f"{n:,} of {counted(len(found.episodes), 'episode')} {are} not verified and {count} as "
+            f"indeterminate: pyrite verify {bench.root}"
+        )
+    if n := len(found.broken) - found.unattributed:
+        told.append(f"{counted(n, 'episode')} without a readable gt.json: indeterminate")
+    if n := found.unattributed:
+        stand = "stands" if n == 1 else "stand"
+        told.append(
+            f"{counted(n, 'episode')} without a readable meta.json: attempted and indeterminate, but of an "
+            f"unknown stratum; {'it' if n == 1 else 'they'} {stand} in no rate and no bounds"
+        )
+    return told

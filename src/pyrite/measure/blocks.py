@@ -156,8 +156,9 @@ def judge_warnings(name: str, block: dict[str, Any]) -> list[str]:
             f"{name}: {counts['parse_error']} of {decided} answers could not be parsed; "
             "they count as not accepted"
         )
-    if counts["missing"]:
-        found.append(f"{name}: {counts['missing']} scored episodes have no verdict and are left out")
+    if n := counts["missing"]:
+        have, are = ("has", "is") if n == 1 else ("have", "are")
+        found.append(f"{name}: {counted(n, 'scored episode')} {have} no verdict and {are} left out")
     return found
 
 
@@ -167,10 +168,19 @@ def cluster_warnings(episodes: Episodes, rows: Flags) -> list[str]:
     tasks = len(np.unique(episodes.cluster.codes[failed]))
     if 0 < tasks < FEW_CLUSTERS:
         return [
-            f"the failed episodes are of {tasks} {'task' if tasks == 1 else 'tasks'}, fewer than "
+            f"the failed episodes are of {counted(tasks, 'task')}, fewer than "
             f"{FEW_CLUSTERS}: read the intervals with care"
         ]
     return []
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, as it stands in a warning.
+
+    >>> counted(1, "episode"), counted(1200, "episode")
+    ('1 episode', '1,200 episodes')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def compact(found: Factor, rows: Flags) -> Codes32:

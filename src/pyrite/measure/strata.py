@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,10 @@ from pyrite.measure.blocks import (
     matrix,
     truth_block,
 )
-from pyrite.measure.table import FAIL, SUCCESS, Episodes, Factor, Flags, Table
+from pyrite.measure.table import FAIL, INDETERMINATE, SUCCESS, Episodes, Factor, Flags, Table
 from pyrite.measure.vote import Votes, votes_of
 from pyrite.metrics.judge import share
-from pyrite.records import HARD_NEGATIVES, SOURCES
+from pyrite.records import BLAME, HARD_NEGATIVES, SOURCES
 
 UNCLASSIFIED = "unclassified"
 
@@ -31,10 +33,7 @@ def strata_blocks(table: Table, settings: Settings) -> tuple[dict[str, Any], lis
     votes = {pair: votes_of(table, *pair) for pair in table.asked()}
     strata: dict[str, Any] = {}
     warnings: list[str] = []
-    for name in SOURCES:
-        rows = _named(episodes.stratum, name, len(episodes))
-        if not rows.any():
-            continue
+    for name, rows in _strata(episodes):
         conditions: dict[str, Any] = {}
         warnings += [f"{name}: {text}" for text in cluster_warnings(episodes, rows)]
         for (judge, condition), cast in sorted(votes.items(), key=lambda item: (item[0][1], item[0][0])):
@@ -42,12 +41,48 @@ def strata_blocks(table: Table, settings: Settings) -> tuple[dict[str, Any], lis
             conditions.setdefault(condition, {"judges": {}})["judges"][judge] = block
             warnings += [f"{name}, {condition}, {text}" for text in judge_warnings(judge, block)]
         strata[name] = {
-            "truth": truth_block(episodes, rows, settings),
+            "truth": _truth(episodes, rows, settings),
             "by_agent": _by_agent(episodes, rows, settings),
             "categories": _categories(episodes, rows),
             "conditions": conditions,
         }
     return strata, warnings
+
+
+def truth_strata(episodes: Episodes, settings: Settings) -> dict[str, Any]:
+    """The same truth blocks, each with its agents and categories in it."""
+    return {
+        name: {
+            **_truth(episodes, rows, settings),
+            "categories": _categories(episodes, rows),
+            "by_agent": _by_agent(episodes, rows, settings),
+        }
+        for name, rows in _strata(episodes)
+    }
+
+
+def _strata(episodes: Episodes) -> Iterator[tuple[str, Flags]]:
+    for name in SOURCES:
+        rows = _named(episodes.stratum, name, len(episodes))
+        if rows.any():
+            yield name, rows
+
+
+def _truth(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any]:
+    """The truth block, with why episodes are undecided: causes with their blame, and no outcome at all."""
+    block = truth_block(episodes, rows, settings)
+    unverified = block.pop("missing")
+    undecided = rows & (episodes.truth == INDETERMINATE)
+    causes = _counts(episodes.cause, undecided)
+    blame: Counter[str] = Counter()
+    for cause, n in causes.items():
+        blame[BLAME.get(cause, "unknown")] += n
+    return {
+        **block,
+        "unverified": unverified,
+        "causes": {cause: {"n": n, "blame": BLAME.get(cause, "unknown")} for cause, n in causes.items()},
+        "blame": dict(blame.most_common()),
+    }
 
 
 def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) -> dict[str, Any]:
@@ -102,12 +137,22 @@ def _by_category(episodes: Episodes, failed: Flags, accepted: Flags) -> dict[str
 
 
 def _categories(episodes: Episodes, rows: Flags) -> dict[str, int]:
-    """Failure code -> how many of the chosen failed episodes; `unclassified` where there is none."""
+    """Failure code -> how many of the chosen failed episodes, most first; `unclassified` for no code."""
     failed = rows & (episodes.truth == FAIL)
-    names = episodes.category.names if episodes.category is not None else ()
-    found = {name: int((failed & _named(episodes.category, name, len(episodes))).sum()) for name in names}
-    found[UNCLASSIFIED] = int((failed & _unknown(episodes.category, len(episodes))).sum())
-    return {name: count for name, count in found.items() if count}
+    found = _counts(episodes.category, failed)
+    unclassified = int((failed & _unknown(episodes.category, len(episodes))).sum())
+    if unclassified:
+        found[UNCLASSIFIED] = unclassified
+    return dict(Counter(found).most_common())
+
+
+def _counts(found: Factor | None, rows: Flags) -> dict[str, int]:
+    """Name -> how many of the chosen rows, most first, then by name; a name of none is left out."""
+    if found is None:
+        return {}
+    codes = found.codes[rows]
+    n = np.bincount(codes[codes >= 0], minlength=len(found.names))
+    return dict(Counter({name: int(n[i]) for i, name in enumerate(found.names) if n[i]}).most_common())
 
 
 def _by_agent(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any]:
@@ -117,7 +162,7 @@ def _by_agent(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, 
     for code in np.unique(episodes.agent.codes[rows]):
         chosen = rows & (episodes.agent.codes == code)
         name = episodes.agent.names[code] if code >= 0 else "unknown"
-        blocks[name] = truth_block(episodes, chosen, settings)
+        blocks[name] = _truth(episodes, chosen, settings)
     return blocks
 
 

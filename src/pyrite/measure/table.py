@@ -7,7 +7,7 @@ columns, so a million episodes with three judges take about 80 MB.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,6 @@ class Factor:
         index = {name: code for code, name in enumerate(names)}
         codes = np.array([-1 if v is None else index[v] for v in values], dtype=np.int32)
         return cls(codes, tuple(names))
-
-    def taken(self, rows: NDArray[Any]) -> Factor:
-        """The chosen rows, names kept."""
-        return replace(self, codes=self.codes[rows])
 
     @property
     def complete(self) -> bool:

@@ -19,6 +19,7 @@ import shutil
 import stat
 import tarfile
 import tempfile
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -65,6 +66,7 @@ class Written(NamedTuple):
 
 _LISTED = 100
 _KEPT_BYTES = 64 << 20
+_PATH_BYTES = 4096
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -178,6 +180,8 @@ class _Layout:
             with open(self.base + source, "rb") as content:
                 self._file(path, content, os.fstat(content.fileno()).st_size)
         for path, target in self.links.items():
+            if os.path.lexists(self.base + path):
+                raise StateUnreadable(f"{path!r:.200} stands twice")
             if not _stays_inside(path, target):
                 self._skip(path, "a link that leads out of the home")
             elif self._folder(posixpath.dirname(path)):
@@ -206,14 +210,17 @@ class _Layout:
 
     def _folder(self, path: str) -> bool:
         """Make a folder and those above it; False where its path is too long here."""
-        missing = []
-        while path and not os.path.isdir(self.base + path):
-            missing.append(path)
-            path = posixpath.dirname(path)
-        self.folders += len(missing)
+        if not path or os.path.isdir(self.base + path):
+            return True
+        names = path.split("/")
+        there = bisect_left(range(1, len(names)), True, key=lambda n: not self._is_folder(names[:n]))
+        self.folders += len(names) - there
         if self.folders > self.limits.entries:
             raise StateUnreadable(f"the archive has more than {self.limits.entries} folders")
-        return all(self._make(folder, os.mkdir) for folder in reversed(missing))
+        return self._make(path, lambda place: _descend(self.base, names, there))
+
+    def _is_folder(self, names: list[str]) -> bool:
+        return os.path.isdir(self.base + "/".join(names))
 
     def _make(self, path: str, make: Callable[[str], object]) -> bool:
         """Make one entry; False where its path is too long here, which an agent can bring about."""
@@ -242,6 +249,21 @@ class _Layout:
     def _skip(self, path: str, why: str) -> None:
         if len(self.skipped) < _LISTED:
             self.skipped.append((path, why))
+
+
+def _descend(base: str, names: list[str], there: int) -> None:
+    """Make the folders `names[there:]`, each in the one before: a path costs its length, not its square."""
+    if len(base) + sum(map(len, names)) + len(names) > _PATH_BYTES:
+        raise OSError(errno.ENAMETOOLONG, "too long")
+    handle = os.open(base + "/".join(names[:there]), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in names[there:]:
+            os.mkdir(name, dir_fd=handle)
+            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+    finally:
+        os.close(handle)
 
 
 def _no_room(place: Path, exc: OSError) -> RunError:

@@ -164,6 +164,8 @@ def each_member(archive: Path, add: Adder, limits: Limits) -> None:
                 for count, member in enumerate(iter(tar.next, None), start=1):
                     if count > limits.entries:
                         raise StateUnreadable(f"the archive has more than {limits.entries} entries")
+                    if member.size < 0:
+                        raise StateUnreadable(f"{member.name!r:.200} has a negative size")
                     add(member, tar.extractfile(member) if member.isreg() else None)
                     tar.members.clear()  # type: ignore[attr-defined]  # else it keeps every header
             stream.finish()

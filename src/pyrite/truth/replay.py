@@ -101,12 +101,12 @@ def replay(task: Task, *, image: str) -> ReplayResult:
         return result("task_invalid", contradiction)
     with forkserver.scratch() as root:
         try:
-            _build(task, root / "states")
+            _build(task, root / "states", [INITIAL, *(state.name for state in task.spec.states)])
             checks = [_check(task, root / "states", state) for state in task.spec.states]
             checks.insert(0, _check_initial(task, root / "states"))
             unstable = _unstable(task, root, checks)
         except InputError as exc:
-            return result("setup_failed", exc.what)
+            return result(_whose_fault(task, root), exc.what)
     if unstable:
         return result("gold_unstable", unstable, checks)
     cause, detail = _cause(checks)
@@ -127,10 +127,18 @@ def _contradiction(states: Sequence[StateSpec]) -> str:
     return ""
 
 
-def _build(task: Task, out: Path) -> None:
-    """Make `out/<name>` for every state; `InputError` where one could not be made."""
+def _whose_fault(task: Task, root: Path) -> str:
+    """Why states could not be built: where the initial one can, the task's own state scripts fail."""
+    try:
+        _build(task, root / "initial alone", [INITIAL])
+    except InputError:
+        return "setup_failed"
+    return "task_invalid"
+
+
+def _build(task: Task, out: Path, names: Sequence[str]) -> None:
+    """Make `out/<name>` for every name; `InputError` where one could not be made."""
     out.mkdir()
-    names = [INITIAL, *(state.name for state in task.spec.states)]
     finished = confine.run(task.builder(out, names), writes=[out], limits=BUILD_LIMITS)
     if finished.timed_out:
         raise InputError(f"the states were not built within {BUILD_LIMITS.timeout_s:g} s")

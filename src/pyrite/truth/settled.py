@@ -9,7 +9,7 @@ from pyrite.records import Truth
 from pyrite.store.bench import Bench
 from pyrite.tasks.task import Task
 from pyrite.truth.decide import host_image, state_sha256
-from pyrite.truth.verify import OF_THE_VERIFIER
+from pyrite.truth.verify import is_answer
 
 _OF_THE_STATE = frozenset({"state_missing", "state_unreadable"})
 
@@ -44,4 +44,4 @@ def _stands(truth: Truth, verifier: str | None, state: str | None, image: str) -
         return False
     if truth.replay is None or truth.replay.image != image:
         return False
-    return truth.cause is None or truth.cause in OF_THE_VERIFIER | _OF_THE_STATE
+    return is_answer(truth) or truth.cause in _OF_THE_STATE

@@ -241,9 +241,17 @@ def _stands(earlier: Truth, job: Job) -> bool:
     """Whether an earlier answer still holds: same verifier, same state, and today's replay agrees."""
     if (earlier.verifier_sha256, earlier.state_sha256) != (job.verifier_sha256, job.state_sha256):
         return False
-    if job.replay.cause is not None or earlier.cause not in {None, *OF_THE_VERIFIER}:
+    if job.replay.cause is not None:
         return earlier.cause == job.replay.cause
-    return True
+    return is_answer(earlier)
+
+
+def is_answer(truth: Truth) -> bool:
+    """Whether this is the verifier's own answer about this state, and not a replay's or a slow machine's."""
+    if truth.cause is None:
+        return True
+    believed = truth.replay is not None and "indeterminate" not in truth.replay.outcomes.values()
+    return truth.cause in _ANSWERS and believed
 
 
 def _settle(bench: Bench, decided: Decided, report: VerifyReport) -> None:
@@ -273,7 +281,7 @@ def _settle(bench: Bench, decided: Decided, report: VerifyReport) -> None:
 def _reconciled(earlier: Truth, truth: Truth) -> Truth:
     """Same verifier, same state, another answer: then neither is one, whatever it says from now on."""
     same = (earlier.verifier_sha256, earlier.state_sha256) == (truth.verifier_sha256, truth.state_sha256)
-    answers = all(t.cause is None or t.cause in _ANSWERS for t in (earlier, truth))
+    answers = is_answer(earlier) and is_answer(truth)
     if not same or not answers or _answer(earlier) == _answer(truth):
         return truth
     cause = "verifier_not_deterministic"
