@@ -46,7 +46,6 @@ from pyrite.stages.plan import Plan
 from pyrite.stages.price import Price
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, matching, open_origin
-from pyrite.truth import outcomes as truth_outcomes
 from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
 
@@ -157,10 +156,9 @@ def verify(
 
 
 def outcomes(root: Path) -> dict[str, Any]:
-    """The three-outcome block, a block a stratum."""
+    """The three-outcome block, a block a stratum: the truth part of `measure`."""
     bench = Bench(root)
-    bench.require_episodes()
-    return truth_outcomes.outcomes(bench)
+    return measuring.outcomes(bench, level=_options(bench, None)["level"])
 
 
 def pack(
@@ -245,7 +243,6 @@ def measure(root: Path, *, seed: int | None = None) -> dict[str, Any]:
     Level, resamples and (without `seed`) the seed are those that `run` was asked for, if it was.
     """
     bench = Bench(root)
-    bench.require_episodes()
     result = measuring.measure_bench(bench, **_options(bench, seed))
     return {**result, "finding": finding(result)}
 

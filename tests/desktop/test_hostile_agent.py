@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,7 +16,7 @@ import pytest
 from pyrite.episodes.agents import Observation
 from pyrite.episodes.record import Order, record_episode
 from pyrite.records import Action, Meta, Outcome
-from pyrite.sandbox import desktop, end_state, processes
+from pyrite.sandbox import desktop
 from pyrite.sandbox.backend import SessionSpec
 from pyrite.sandbox.local import LocalBackend, LocalSession
 from pyrite.store.bench import Bench
@@ -46,7 +43,7 @@ for descriptor in /proc/[0-9]*/fd/*; do
     case "$descriptor" in /proc/$$/*) continue ;; esac
     [ -p "$descriptor" ] || [ -S "$descriptor" ] || continue
     timeout 1 dd if=/dev/zero bs=4096 count=32 oflag=nonblock of="$descriptor"
-    printf '%s\n' '{"child-pid": 1, "exit-code": 0}' 7368 'pass' | timeout 1 dd oflag=nonblock of="$descriptor"
+    printf '%s\n' '{"exit-code": 0}' 7368 pass | timeout 1 dd oflag=nonblock of="$descriptor"
 done 2>/dev/null
 
 tried x_clients
@@ -160,24 +157,25 @@ def test_a_hostile_agent_harms_only_its_own_episode(
         attacked = executor.submit(record, small, task, Agent("attack.sh", 12), "hostile", bench)
         beside = executor.submit(record, backend, task, Agent("work.sh", 14, "4500"), "beside", bench)
         metas = [attacked.result(240), beside.result(240)]
-        assert other.poll() is None
+        killed = other.poll() is not None
     tried = _text(bench, "hostile", "tried.txt").split()
     assert tried == list(BROKEN), "the attack did not get to its end"
     facts = bench.facts("hostile")
     assert facts is not None
     assert (facts.model_extra or {}).get("limits_hit") == ["home"]
     report = verify(bench, lambda name: task if name == "note" else None, jobs=1)
-    outcomes = {name: bench.truth(name) for name in ("hostile", "beside")}
-    harm = sum(meta.ended_by != "done" for meta in metas) + (outcomes["beside"].outcome != Outcome.PASS)  # type: ignore[union-attr]
-    record_property(
-        "figure", f"{harm} of {len(BROKEN)} attacks of an agent reached beyond its own episode (which fails)"
-    )
-    assert [meta.ended_by for meta in metas] == ["done", "done"]
-    assert outcomes["hostile"] is not None
-    assert outcomes["hostile"].outcome is Outcome.FAIL, report.text()
-    assert outcomes["hostile"].cause is None
-    assert outcomes["beside"] is not None
-    assert outcomes["beside"].outcome is Outcome.PASS, report.text()
+    hostile, neighbour = bench.truth("hostile"), bench.truth("beside")
+    assert hostile is not None
+    assert neighbour is not None
+    harmed = {
+        "its record": metas[0].ended_by != "done",
+        "its outcome": (hostile.outcome, hostile.cause) != (Outcome.FAIL, None),
+        "a neighbour": metas[1].ended_by != "done" or neighbour.outcome is not Outcome.PASS,
+        "a process of the host": killed,
+    }
+    ways = f"an agent that broke its session in {len(BROKEN)} ways"
+    record_property("figure", f"{sum(harmed.values())} of {len(harmed)} other things were harmed by {ways}")
+    assert not any(harmed.values()), (harmed, report.text())
     size = bench.paths.episode("hostile").final_state.stat().st_size
     assert size < QUOTA // 10
     assert not small.session.home.parent.exists()

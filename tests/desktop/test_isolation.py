@@ -26,6 +26,7 @@ Eventually = Callable[[Callable[[], bool], float], bool]
 Shell = Callable[..., AbstractContextManager[LocalSession]]
 Members = Callable[[Path], dict[str, bytes]]
 
+
 def test_killing_everything_does_not_end_the_session(
     shell: Shell, members: Members, tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,17 +89,21 @@ def found(
     shell: Shell, members: Members, eventually: Eventually, tmp_path: Path
 ) -> tuple[Said, dict[str, Any]]:
     """What the script reported, by name, and what meta.enforced says."""
-    with host_side() as variables:
-        with shell(TRIES, {"host.sh": variables}, home_limit_bytes=HOME_LIMIT) as session:
-            assert eventually((session.home / "done.txt").exists, 60)
-            text = members(session.finish(tmp_path / "end.tar.zst").archive)["done.txt"].decode()
-            enforced = session.enforced
-    said: dict[str, list[str]] = {}
+    with (
+        host_side() as variables,
+        shell(TRIES, {"host.sh": variables}, home_limit_bytes=HOME_LIMIT) as session,
+    ):
+        assert eventually((session.home / "done.txt").exists, 60)
+        text = members(session.finish(tmp_path / "end.tar.zst").archive)["done.txt"].decode()
+        return _said(text), session.enforced
+
+
+def _said(text: str) -> Said:
+    out: Said = {}
     for line in text.splitlines():
         name, _, value = line.partition(":")
-        said.setdefault(name, []).append(value.strip())
-    return said, enforced
-    return said, enforced
+        out.setdefault(name, []).append(value.strip())
+    return out
 
 
 def test_every_bound_holds_from_inside_and_is_recorded(

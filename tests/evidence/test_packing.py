@@ -9,7 +9,7 @@ from PIL import Image
 
 from pyrite.errors import InputError, UsageError
 from pyrite.evidence.conditions import parse, parse_list
-from pyrite.evidence.leaks import Secrets
+from pyrite.evidence.leaks import Secrets, scan
 from pyrite.evidence.packing import index, load, pack
 from pyrite.evidence.view import view
 from pyrite.records import Category, Meta
@@ -118,11 +118,19 @@ def test_a_planted_canary_is_found_and_the_views_own_words_are_not(
     assert {leak.secret for leak in leaks} == {"canary-7f3", "F-CLAIM"}
 
 
-def test_a_verifiers_value_in_a_package_is_a_leak(episodes: Episodes) -> None:
-    episodes.add("ep_1", [{"action": "done"}])
-    secrets = Secrets(values=("wholly unseen",))
-    leaking = pack(episodes.bench, [parse("E1-final")], lambda t: "do it", lambda meta: secrets)
-    assert leaking.leaks == ()
+def test_a_value_that_the_view_shows_is_no_leak(episodes: Episodes) -> None:
+    episodes.add("ep_1", [{"action": "type", "text": "seen 4500"}])
+    seen = Secrets(values=("4500",))
+    assert pack(episodes.bench, [parse("E3-full")], lambda t: "do it", lambda meta: seen).leaks == ()
+
+
+def test_a_value_that_only_the_verifier_saw_is_a_leak(episodes: Episodes) -> None:
+    meta = episodes.add("ep_1", [{"action": "done"}])
+    packing = pack(episodes.bench, [parse("E1-final")], lambda t: "do it, unseen 777", nothing)
+    evidence = load(episodes.bench, packing.entries[0])
+    leaks = scan(evidence, Secrets(values=("unseen 777",)), episodes.bench.paths, visible="do it")
+    assert [(leak.secret, leak.where) for leak in leaks] == [("unseen 777", "text")]
+    assert meta.episode_id not in str(leaks)
 
 
 def test_metadata_of_an_image_is_searched(episodes: Episodes, instructions: Instructions) -> None:
@@ -153,3 +161,20 @@ def test_an_unknown_task_text_is_a_usage_error(episodes: Episodes) -> None:
     meta = episodes.add("ep_1", [{"action": "done"}])
     with pytest.raises(UsageError, match="'a-task'"):
         view(episodes.bench, meta, lambda task_id: None)
+
+
+def test_only_whole_words_count_and_image_keys_are_no_text(episodes: Episodes) -> None:
+    episodes.add("ep_1", [{"action": "type", "text": "24500 and 45001"}])
+    key = "".join(f"{n:x}" for n in range(16))
+    secrets = Secrets(values=("4500", key[:4], "step", "images"))
+    packing = pack(episodes.bench, [parse("E3-full")], lambda t: "do it", lambda meta: secrets)
+    assert packing.leaks == ()
+
+
+def test_a_package_that_was_changed_is_refused(episodes: Episodes, instructions: Instructions) -> None:
+    add(episodes)
+    entry = pack(episodes.bench, [parse("E2+claim")], instructions, nothing).entries[0]
+    path = episodes.bench.paths.package(entry.condition, entry.package_id)
+    path.write_text(path.read_text(encoding="utf-8").replace("Saved", "Not saved"), encoding="utf-8")
+    with pytest.raises(InputError, match="changed since it was packed"):
+        load(episodes.bench, entry)

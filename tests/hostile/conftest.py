@@ -30,8 +30,6 @@ category = ["F-ABORT", "F-CLAIM", "F-UNCOMMITTED"] if note == "old" else []
 passed = note == "4500" and other == "a\\n"
 print(json.dumps({"pass": passed, "category": category, "diagnostics": {"found": note}}))
 '''
-GOOD = {"note.txt": b"4500", "list.txt": b"a\n"}
-INITIAL = {"note.txt": b"old", "list.txt": b"a\n"}
 
 
 @dataclass(frozen=True)

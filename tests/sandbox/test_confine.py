@@ -228,15 +228,11 @@ print([l.split()[1] for l in open("/proc/self/status") if l.startswith(("Seccomp
     assert eval(lines[2]) == ["0000000000000000", "1", "2" if FOUND.seccomp else "0"]
 
 
-@confined
-def test_fork_bomb_is_bounded(tmp_path: Path) -> None:
-    if confine.what_holds()["processes"] == "none":
-        pytest.skip("no control group here and the kernel exempts root from the process limit")
-    code = """
+FORKS = """
 import os, time
 made = 0
 try:
-    while made < 2000:
+    while made < 20000:
         if os.fork() == 0:
             time.sleep(30)
             os._exit(0)
@@ -246,8 +242,25 @@ except OSError:
 print(made, flush=True)
 os._exit(0)
 """
-    done = python(code, tmp_path, limits=Limits(timeout_s=20))
+
+
+@confined
+def test_fork_bomb_is_bounded(tmp_path: Path) -> None:
+    if confine.what_holds()["processes"] == "watched":
+        pytest.skip("no control group here and the kernel exempts root from the process limit")
+    done = python(FORKS, tmp_path, limits=Limits(timeout_s=20))
     assert 0 < int(done.stdout) < confine.PROCESS_LIMIT
+
+
+@confined
+@pytest.mark.skipif(os.getuid() != 0, reason="the kernel bounds the processes of an ordinary user")
+def test_fork_bomb_of_root_without_a_control_group_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cgroup, "available", dict)
+    assert confine.what_holds()["processes"] == "watched"
+    done = python(FORKS, tmp_path, limits=Limits(timeout_s=30))
+    assert (done.returncode, done.stdout, done.timed_out) == (128 + 9, b"", False)
 
 
 @confined

@@ -155,7 +155,12 @@ def episode(host: Host, name: str, files: dict[str, str]) -> None:
                 tar.addfile(member)
     (folder / "actions.jsonl").write_text('{"step": 1, "action": "done"}\n')
     agent = {"name": "scripted", "version": "1", "seed": 1}
-    meta = {"schema_version": "1", "episode_id": name, "task_id": "note", "source": "scripted"}
+    meta: dict[str, Any] = {
+        "schema_version": "1",
+        "episode_id": name,
+        "task_id": "note",
+        "source": "scripted",
+    }
     meta |= {"agent": agent, "n_steps": 1, "created_at": "2026-01-01T00:00:00Z", "ended_by": "done"}
     (folder / "meta.json").write_text(json.dumps(meta))
 
@@ -186,12 +191,14 @@ def achieved(host: Host, truths: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.skipif(FOUND is None, reason=f"no bubblewrap: {REASON}")
-def test_no_attack_of_a_verifier_succeeds(host: Host, record_property: Any) -> None:
+@pytest.mark.parametrize("way", ["forked", "fresh"])
+def test_no_attack_of_a_verifier_succeeds(way: str, host: Host, record_property: Any) -> None:
     build(host, wanted_bytes=GIGABYTES << 30, forks=2000)
     files = {p: p.read_bytes() for p in host.bench.rglob("*") if p.is_file()}
-    truths = verify(host)
+    truths = verify(host, **({"PYRITE_NO_FORKSERVER": "1"} if way == "fresh" else {}))
     done = achieved(host, truths)
-    record_property("figure", f"{len(done)} of {len(attempts.NAMES)} verifier attacks succeeded (bubblewrap)")
+    count = f"{len(done)} of {len(attempts.NAMES)} verifier attacks"
+    record_property("figure", f"{count} succeeded (bubblewrap, {way} process)")
     assert done == {}
     assert host.connected == []
     assert host.victim.poll() is None
@@ -209,9 +216,8 @@ def test_without_bubblewrap_it_names_what_is_not_prevented(host: Host, record_pr
     truths = verify(host, PYRITE_NO_BWRAP="1")
     done = achieved(host, truths)
     named = truths["neighbour"]["confinement"]["not_prevented"]
-    record_property(
-        "figure", f"{len(done)} of {len(attempts.NAMES)} verifier attacks succeeded without bubblewrap; named"
-    )
+    count = f"{len(done)} of {len(attempts.NAMES)} verifier attacks"
+    record_property("figure", f"{count} succeeded without bubblewrap; gt.json names {len(named)}")
     assert {truth["confinement"]["backend"] for truth in truths.values()} == {"none"}
     assert sorted(named) == sorted(done), done
     assert {"read_episode", "open_socket", "signal_parent", "write_after_exit"} <= set(done)

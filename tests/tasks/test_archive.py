@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
+import shutil
 import stat
 import tarfile
 from collections.abc import Callable
@@ -15,6 +17,8 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pyrite.errors import RunError
+from pyrite.store.scratch import remove
 from pyrite.tasks import archive as archives
 from pyrite.tasks.archive import Limits, StateUnreadable, extract, trim, write
 
@@ -152,9 +156,29 @@ def test_a_link_is_never_written_through(tmp_path: Path) -> None:
             (member("hop", tarfile.SYMTYPE, link="deep/b/../.."), b""),
         ],
     )
-    laid_out(archive, tmp_path / "out")
+    with pytest.raises(StateUnreadable, match="'d' stands twice"):
+        laid_out(archive, tmp_path / "out")
     assert list((tmp_path / "outside").iterdir()) == []
     assert not (tmp_path / "out/hop").is_symlink()
+
+
+def test_a_deep_path_is_laid_out_and_its_folders_are_bounded(tmp_path: Path) -> None:
+    deep = "d/" * 1200 + "x"
+    archive = packed(tmp_path / "a", [(member(deep), b"1"), (member("d/d/y"), b"2")])
+    assert laid_out(archive, tmp_path / "out").files == 2
+    assert (tmp_path / "out/d/d/y").read_bytes() == b"2"
+    remove(tmp_path / "out")
+    with pytest.raises(StateUnreadable, match="more than 1000 folders"):
+        laid_out(archive, tmp_path / "out", limits=Limits(entries=1000))
+
+
+def test_a_full_disk_is_no_broken_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    with pytest.raises(RunError, match="No space left"):
+        laid_out(packed(tmp_path / "a", [(member("x"), b"1")]), tmp_path / "out")
 
 
 def test_modes_are_normal_and_setuid_is_dropped(tmp_path: Path) -> None:

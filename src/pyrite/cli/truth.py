@@ -164,7 +164,7 @@ def verify(
     else:
         screen.result(report.text())
         screen.result(f"truth    {bench}/episodes/*/gt.json\nnext     pyrite outcomes {bench}")
-    return 0
+    return 0 if report.outcomes["pass"] + report.outcomes["fail"] else 3
 
 
 @click.command(

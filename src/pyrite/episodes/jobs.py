@@ -13,7 +13,7 @@ from pyrite import pool
 from pyrite.episodes.agents import AGENTS, Agent, Part, Replayer
 from pyrite.episodes.perturb import KINDS
 from pyrite.episodes.record import PARTIAL, Order, episode_id, record_episode
-from pyrite.errors import UsageError
+from pyrite.errors import InputError, UsageError
 from pyrite.records import Action, Meta, Source
 from pyrite.sandbox.local import LocalBackend
 from pyrite.store.bench import Bench
@@ -101,12 +101,13 @@ def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job],
     origins = {task_id: origin for origin, task_id in lookup}
     jobs: list[Job] = []
     skipped: list[Skipped] = []
-    parents = [
-        m for m in bench.metas() if m.parent is None and m.agent.name == "scripted" and m.ended_by == "done"
-    ]
+    metas, broken = _readable(bench)
+    parents = [m for m in metas if m.parent is None and m.agent.name == "scripted" and m.ended_by == "done"]
+    skipped += broken
     if not parents:
+        first = f"; {broken[0].reason}" if broken else ""
         raise UsageError(
-            "no scripted episode that ended by itself",
+            f"no scripted episode that ended by itself{first}",
             where=str(bench.root),
             expected="episodes of the agent scripted to perturb",
             next=f"pyrite record desk --agent scripted -o {bench.root}",
@@ -116,12 +117,27 @@ def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job],
             skipped.append(Skipped(meta.episode_id, "all", f"task {meta.task_id} is not known here"))
             continue
         for kind in wanted:
-            job = _perturbed(bench, meta, origins[meta.task_id], kind)
+            try:
+                job = _perturbed(bench, meta, origins[meta.task_id], kind)
+            except InputError as exc:
+                skipped.append(Skipped(meta.episode_id, kind, f"{exc.where}: {exc.what}"))
+                continue
             if job is None:
                 skipped.append(Skipped(meta.episode_id, kind, "there is nothing here that it could change"))
             else:
                 jobs.append(job)
     return jobs, skipped
+
+
+def _readable(bench: Bench) -> tuple[list[Meta], list[Skipped]]:
+    """The metas of a bench, and the episodes whose meta.json cannot be read: they stop nothing."""
+    found, broken = [], []
+    for episode_id in bench.episode_ids():
+        try:
+            found.append(bench.meta(episode_id))
+        except InputError as exc:
+            broken.append(Skipped(episode_id, "all", f"{exc.where}: {exc.what}"))
+    return found, broken
 
 
 def dry(root: Path, jobs: Sequence[Job], skipped: Sequence[Skipped] = ()) -> Recording:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from pyrite.store.bench import now
 from pyrite.store.images import pixels_sha256, save_webp
 from pyrite.store.jsonl import append_lines, write_record
 from pyrite.store.paths import EpisodePaths
+from pyrite.store.scratch import scratch
 from pyrite.tasks.task import BUILD_LIMITS, INITIAL, Task
 
 STEP_LIMIT = 100
@@ -70,8 +70,8 @@ def record_episode(
     partial = folder.with_name(f".{folder.name}.{os.getpid()}{PARTIAL}")
     partial.mkdir(parents=True)
     paths = EpisodePaths(partial)
-    with tempfile.TemporaryDirectory(prefix="pyrite-") as scratch:
-        home = build_initial(task, Path(scratch))
+    with scratch("record") as folder_of_states:
+        home = build_initial(task, folder_of_states)
         spec = SessionSpec(open=task.spec.initial.open)
         with backend.start(home, spec) as session:
             film = _Film(paths, session, agent, order)
@@ -84,9 +84,9 @@ def record_episode(
     return meta
 
 
-def build_initial(task: Task, scratch: Path) -> Path:
-    """Build a task's initial home below `scratch`. Raises `RunError` where its set-up fails."""
-    out = scratch / "states"
+def build_initial(task: Task, into: Path) -> Path:
+    """Build a task's initial home below `into`. Raises `RunError` where its set-up fails."""
+    out = into / "states"
     out.mkdir()
     built = confine.run(task.builder(out, [INITIAL]), writes=[out], limits=BUILD_LIMITS)
     if built.returncode != 0:

@@ -71,7 +71,6 @@ def _strata(episodes: Episodes) -> Iterator[tuple[str, Flags]]:
 def _truth(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any]:
     """The truth block, with why episodes are undecided: causes with their blame, and no outcome at all."""
     block = truth_block(episodes, rows, settings)
-    unverified = block.pop("missing")
     undecided = rows & (episodes.truth == INDETERMINATE)
     causes = _counts(episodes.cause, undecided)
     blame: Counter[str] = Counter()
@@ -79,7 +78,7 @@ def _truth(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any
         blame[BLAME.get(cause, "unknown")] += n
     return {
         **block,
-        "unverified": unverified,
+        "unverified": block["missing"],
         "causes": {cause: {"n": n, "blame": BLAME.get(cause, "unknown")} for cause, n in causes.items()},
         "blame": dict(blame.most_common()),
     }

@@ -38,11 +38,6 @@ class Factor:
         codes = np.array([-1 if v is None else index[v] for v in values], dtype=np.int32)
         return cls(codes, tuple(names))
 
-    @property
-    def complete(self) -> bool:
-        """Whether every row has a name."""
-        return bool((self.codes >= 0).all())
-
 
 @dataclass(frozen=True)
 class Episodes:

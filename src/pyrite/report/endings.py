@@ -108,7 +108,8 @@ def endings(bench: Bench, order: Sequence[str] = ()) -> Endings | None:
     `order` are task ids in the order of their suite; a task that is not in it comes after, by its id.
     """
     table = table_from_bench(bench)
-    metas = {episode_id: bench.meta(episode_id) for episode_id in table.episodes.ids}
+    known = zip(table.episodes.ids, table.episodes.cluster.codes, strict=True)
+    metas = {episode_id: bench.meta(episode_id) for episode_id, code in known if code >= 0}
     chosen = _choose(table, metas, order)
     if chosen is None:
         return None
@@ -134,7 +135,8 @@ def _choose(
     place = {task_id: number for number, task_id in enumerate(order)}
     tasks: dict[str, list[int]] = {}
     for row, code in enumerate(table.episodes.cluster.codes):
-        tasks.setdefault(table.episodes.cluster.names[code], []).append(row)
+        if code >= 0:
+            tasks.setdefault(table.episodes.cluster.names[code], []).append(row)
     best: tuple[str, dict[str, int]] | None = None
     for task_id, rows in sorted(tasks.items(), key=lambda item: (place.get(item[0], len(place)), item[0])):
         found = _kinds(table, metas, rows)

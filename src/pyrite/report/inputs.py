@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pyrite.records import VerdictLine
+from pyrite.store import episodes as attempts
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_lines
 
@@ -15,10 +16,13 @@ _TIMES = {"created_at", "called_at", "verified_at", "latency_s", "usage", "raw",
 
 
 def digests(bench: Bench) -> dict[str, Any]:
-    """sha256 over the episodes' metas, their truth and all verdicts, and when they were made."""
-    ids = bench.episode_ids()
-    metas = [bench.meta(episode_id) for episode_id in ids]
-    truths = [truth for truth in (bench.truth(episode_id) for episode_id in ids) if truth is not None]
+    """sha256 over the episodes' metas, their truth (as people classified it) and all verdicts, and dates.
+
+    What cannot be read is in no digest; the report lists it under `broken`.
+    """
+    read = attempts.read(bench).episodes
+    metas = [one.meta for one in read if one.meta is not None]
+    truths = [one.truth for one in read if one.truth is not None]
     recorded = sorted(meta.created_at for meta in metas)
     return {
         "episodes_sha256": _digest(meta.model_dump(mode="json", by_alias=True) for meta in metas),

@@ -16,7 +16,6 @@ import signal
 import site
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ import pyrite
 from pyrite.errors import InputError, RunError, SandboxError
 from pyrite.records import Limits
 from pyrite.sandbox import attempts, bwrap, cgroup, processes
+from pyrite.store.scratch import scratch
 from pyrite.tasks.task import Program
 
 FILE_LIMIT = 1 << 30
@@ -143,12 +143,12 @@ def what_holds() -> dict[str, Any]:
 # --- what it gets ---------------------------------------------------------------------------------
 
 
-def _environment(scratch: str) -> dict[str, str]:
+def _environment(home: str) -> dict[str, str]:
     out = {
         "PATH": f"{os.path.dirname(sys.executable)}:/usr/bin:/bin",
         "LANG": "C.UTF-8",
-        "HOME": scratch,
-        "TMPDIR": scratch,
+        "HOME": home,
+        "TMPDIR": home,
         "TZ": "UTC",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
@@ -225,14 +225,14 @@ def _limit_words(limits: Limits) -> list[str]:
 def _run_plainly(
     program: Program, command: Sequence[str], env: Mapping[str, str], limits: Limits, output_limit: int
 ) -> Finished:
-    with tempfile.TemporaryDirectory(prefix="pyrite-", ignore_cleanup_errors=True) as scratch:
+    with scratch("plain") as home:
         try:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**_environment(scratch), **env},
+                env={**_environment(str(home)), **env},
                 cwd=program.cwd,
                 start_new_session=True,
             )

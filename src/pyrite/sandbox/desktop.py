@@ -9,7 +9,6 @@ them and answer nothing, so there is no answer to forge.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import grp
 import os
 import pwd
@@ -24,7 +23,7 @@ from pathlib import Path
 import pyrite
 from pyrite.errors import SandboxError
 from pyrite.sandbox import bwrap, cgroup
-from pyrite.store.scratch import remove
+from pyrite.store.scratch import claim
 
 HOME = "/home/agent"
 DISPLAY_NUMBER = 7
@@ -43,8 +42,6 @@ _ETC = [
 ]
 _VAR = ["cache/fontconfig", "lib/libreoffice"]
 _START_LIMIT_S = 20.0
-_PREFIX = "pyrite-desk-"
-_STALE_S = 60.0
 
 # Process 1 ignores SIGCHLD, so the kernel clears away orphans (a shell cannot: its `read` ends when one
 # dies); what it starts must not inherit that. A line is one command, each word in hexadecimal.
@@ -99,10 +96,8 @@ class Workspace:
 
     def __init__(self) -> None:
         base = _reachable_temporary_folder()
-        _sweep(base)
-        self.root = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
-        self._lock = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self._claimed = claim("desk", base=base, owner=unprivileged_id())
+        self.root = self._claimed.root
         self.home = self.root / "h"
         self.frames = self.root / "f"
         self.sockets = self.root / "s"
@@ -127,10 +122,7 @@ class Workspace:
                     os.chmod(path, mode | (0o700 if os.path.isdir(path) else 0o600))
 
     def close(self) -> None:
-        remove(self.root)
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        self._claimed.close()
 
 
 def _reachable_temporary_folder() -> Path:
@@ -139,21 +131,6 @@ def _reachable_temporary_folder() -> Path:
     if unprivileged_id() is None or all(p.stat().st_mode & 0o001 for p in (chosen, *chosen.parents)):
         return chosen
     return Path("/tmp")  # noqa: S108 - the folder made in it has an unpredictable name
-
-
-def _sweep(base: Path) -> None:
-    for left in base.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            info = left.lstat()
-            ours = info.st_uid in {os.getuid(), unprivileged_id()} and stat.S_ISDIR(info.st_mode)
-            if not ours or time.time() - info.st_ctime < _STALE_S:
-                continue
-            descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove(left)
-            finally:
-                os.close(descriptor)
 
 
 def _special_files(folder: str, names: list[str]) -> list[str]:

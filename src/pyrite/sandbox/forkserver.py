@@ -20,7 +20,6 @@ import os
 import selectors
 import socket
 import sys
-import tempfile
 import threading
 import time
 from collections import OrderedDict
@@ -34,13 +33,12 @@ from pyrite.errors import InputError, SandboxError
 from pyrite.records import Limits
 from pyrite.sandbox import bwrap, cgroup, confine, forked, seccomp
 from pyrite.sandbox.confine import Capped, Finished
-from pyrite.store.scratch import remove
+from pyrite.store.scratch import Claimed, claim
 from pyrite.store.scratch import scratch as temporary
 from pyrite.tasks.task import Program
 
 SERVERS = 2
 """Servers kept at once in each thread; the one used longest ago makes room."""
-_PREFIX = "pyrite-verify-"
 _START_S = 60.0
 _BACKSTOP_S = 10.0
 _MESSAGE = 1 << 20
@@ -150,21 +148,13 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _sweep() -> None:
-    """Remove what processes of ours left that were killed."""
-    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
-        maker = left.name.removeprefix(_PREFIX).partition("-")[0]
-        with contextlib.suppress(OSError):
-            if not os.path.exists(f"/proc/{maker}") and left.lstat().st_uid == os.getuid():
-                remove(left)
-
-
 class _Thread:
     """The servers of one thread, and the folder below which they can read."""
 
     def __init__(self) -> None:
         self._pid = os.getpid()
         self._place: Path | None = None
+        self._claimed: Claimed | None = None
         self._servers: OrderedDict[Key, _Server] = OrderedDict()
         self._unusable: set[Key] = set()
         """For these each program is a process of its own."""
@@ -172,8 +162,10 @@ class _Thread:
     def place(self) -> Path:
         if self._place is None or not self._place.is_dir():
             self._close_servers()
-            _sweep()
-            self._place = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-")).resolve()
+            if self._claimed is not None:
+                self._claimed.close()
+            self._claimed = claim("verify")
+            self._place = self._claimed.root
         return self._place
 
     def ask(self, order: _Order, limits: Limits, output_limit: int) -> Finished | None:
@@ -226,9 +218,9 @@ class _Thread:
         if self._pid != os.getpid():  # a copy in a forked process owns nothing
             return
         self._close_servers()
-        if self._place is not None:
-            remove(self._place)
-            self._place = None
+        if self._claimed is not None:
+            self._claimed.close()
+            self._place = self._claimed = None
 
 
 class _Server:

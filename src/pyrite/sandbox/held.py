@@ -24,9 +24,10 @@ NAMESPACES = {
 REQUIRED = ("network", "filesystem", "pid", "user", "ipc")
 """Without one of these no episode is recorded."""
 
-_ROOT_FOLDERS = frozenset(
-    ["bin", "dev", "etc", "f", "gnu", "home", "lib", "lib32", "lib64", "libx32", "nix", "proc", "run", "sbin", "tmp", "usr", "var"]
-)
+_ROOT_FOLDERS = {
+    *("bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "nix", "gnu"),
+    *("dev", "etc", "f", "home", "proc", "run", "tmp", "var"),
+}
 """What may stand in the root of a sandbox; anything else came from the host by mistake."""
 _ETC_FORBIDDEN = ("shadow", "gshadow", "sudoers", "ssh", "ssl/private", "krb5.keytab")
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pyrite.sandbox import image
+from pyrite.store.scratch import remove
 
 _GTK = """[Settings]
 gtk-cursor-blink=0
@@ -86,6 +87,8 @@ def profile(make: Callable[[Path, Path], None]) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if target.is_dir():
             return target
+        for left in kept.glob("new-*"):  # of a process that was killed: nobody else makes one now
+            remove(left)
         with tempfile.TemporaryDirectory(dir=kept, prefix="new-") as temporary:
             first, result = Path(temporary) / "first", Path(temporary) / "result"
             first.mkdir()

@@ -1,4 +1,10 @@
-"""Temporary folders that go away again, whatever was put into them.
+"""Temporary folders that go away again, whatever was put into them and however their maker ended.
+
+    with scratch("record") as folder: ...        # $TMPDIR/pyrite-record-<pid>-xxxxxxxx, removed at the end
+    claimed = claim("desk"); claimed.close()
+
+A folder is locked by its maker. What a killed process left is not locked any more, and the next process
+that claims a folder removes it.
 
 A home that an agent made may be a thousand folders deep, or shut: `shutil.rmtree` recurses (Python 3.11
 and 3.12) and gives up on both.
@@ -6,22 +12,90 @@ and 3.12) and gives up on both.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
+import re
 import shutil
+import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_NAME = re.compile(r"pyrite-[a-z]+-(?P<maker>\d+)-\w+")
+_NEW_S = 60.0
+"""A folder of a process that lives is left alone for so long: it may be about to lock it."""
+_SWEPT: set[tuple[Path, int | None]] = set()
+
+
+class Claimed:
+    """A temporary folder that this process holds until `close()`, which removes it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._lock = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        """Remove the folder; may be called twice."""
+        remove(self.root)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def claim(kind: str, *, base: Path | None = None, owner: int | None = None) -> Claimed:
+    """A new empty folder in `base` (default: TMPDIR), links resolved; `kind` is a word of small letters.
+
+    Removes what killed processes left there, once a process: folders of this user, and of the id
+    `owner` that sandboxes run under.
+    """
+    base = (base or Path(tempfile.gettempdir())).resolve()
+    if (base, owner) not in _SWEPT:
+        _SWEPT.add((base, owner))
+        sweep(base, owner)
+    return Claimed(Path(tempfile.mkdtemp(prefix=f"pyrite-{kind}-{os.getpid()}-", dir=base)))
+
 
 @contextmanager
-def scratch(prefix: str, within: Path | None = None) -> Iterator[Path]:
-    """A new empty folder below `within` (default: TMPDIR), its links resolved, removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=within)).resolve()
+def scratch(kind: str, within: Path | None = None) -> Iterator[Path]:
+    """A new empty folder below TMPDIR, or below `within`, which this process claimed; removed at the end."""
+    if within is None:
+        claimed = claim(kind)
+        try:
+            yield claimed.root
+        finally:
+            claimed.close()
+        return
+    folder = Path(tempfile.mkdtemp(prefix=kind, dir=within)).resolve()
     try:
         yield folder
     finally:
         remove(folder)
+
+
+def sweep(base: Path, owner: int | None = None) -> None:
+    """Remove the folders in `base` whose maker has ended without doing so."""
+    for left in base.glob("pyrite-*"):
+        name = _NAME.fullmatch(left.name)
+        if name is None:
+            continue
+        with contextlib.suppress(OSError):
+            info = left.lstat()
+            if not stat.S_ISDIR(info.st_mode) or info.st_uid not in {os.getuid(), owner}:
+                continue
+            lives = os.path.exists(f"/proc/{name['maker']}")  # or another has its number by now
+            if lives and time.time() - info.st_ctime < _NEW_S:
+                continue
+            descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                remove(left)
+            finally:
+                os.close(descriptor)
 
 
 def remove(folder: Path) -> None:

@@ -184,7 +184,7 @@ def _closure(modules: tuple[str, ...]) -> set[str]:
 
 
 def _imports(name: str) -> list[str]:
-    """Modules of pyrite.checks and of the module's own package that a module imports anywhere in it.
+    """Modules of pyrite.checks that a module imports anywhere in it, in either form of import.
 
     What only builds states (a suite's `edits`) decides nothing and is left out.
     """
@@ -192,9 +192,18 @@ def _imports(name: str) -> list[str]:
     for node in ast.walk(ast.parse(_source(name))):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             found.append(node.module)
+            found.extend(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             found.extend(alias.name for alias in node.names)
-    return [module for module in found if module.startswith("pyrite.checks.")]
+    return [name for name in found if name.startswith("pyrite.checks.") and _is_module(name)]
+
+
+def _is_module(name: str) -> bool:
+    """Whether a dotted name is a module, and not a function or class of one."""
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 @cache

@@ -118,7 +118,7 @@ def write(
 
 def trim(archive: Path, out: Path, *, reads: Sequence[str], limits: Limits = DEFAULT_LIMITS) -> Written:
     """Pack anew only what `reads` selects of an end state."""
-    with scratch("pyrite-trim-") as folder:
+    with scratch("trim") as folder:
         extract(archive, folder, reads=reads, limits=limits)
         return write(folder, out, limits=limits)
 

@@ -118,7 +118,7 @@ class _Member(tarfile.TarInfo):
 
     def _proc_pax(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         size = self._block(self.size)  # type: ignore[attr-defined]
-        records = _pax_records(tar.fileobj.read(size)[: self.size])  # type: ignore[union-attr]
+        records = _pax_records(tar.fileobj.read(size)[: self.size])
         found = type(self).fromtarfile(tar)
         if self.type in _PAX_TYPES:
             found._apply_pax_info(records, tar.encoding, tar.errors)  # type: ignore[attr-defined]

@@ -41,7 +41,7 @@ def write_state(order: dict[str, Any]) -> str:
         "created": lambda: (ROOT / "made").write_text("x"),
         "made writable": lambda: note.chmod(0o666),
         "renamed": lambda: note.rename(ROOT / "other.txt"),
-        "removed": lambda: (ROOT / "attack.json").unlink(),
+        "removed": (ROOT / "attack.json").unlink,
     }
     return ", ".join(name for name, action in tries.items() if attempt(action))
 
