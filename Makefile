@@ -20,7 +20,7 @@ demo: .venv/core          ## the main job: truth and judges on the shipped episo
 	$(BIN)/pyrite demo
 
 test: .venv/dev           ## lint, types, layers, unit and (where installed) desktop tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: .venv/dev      ## long simulations
 	$(BIN)/python -m pytest -n 2 -m slow

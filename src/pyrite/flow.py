@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -31,9 +31,13 @@ from pyrite.judges import labels as judge_labels
 from pyrite.judges import runner
 from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
+from pyrite.measure import compare as comparing
+from pyrite.measure.compare import compare_table, untestable
 from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
+from pyrite.measure.plan import plan as plan_sizes
 from pyrite.metrics.intervals import LEVEL
+from pyrite.metrics.plan import POWER
 from pyrite.pool import Silent, Watch
 from pyrite.records import Category, Meta
 from pyrite.report import episode as episode_page
@@ -50,6 +54,8 @@ from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
 
 __all__ = [
+    "compare",
+    "compare_table",
     "demo",
     "judge",
     "measure",
@@ -57,11 +63,13 @@ __all__ = [
     "outcomes",
     "pack",
     "perturb",
+    "plan",
     "price",
     "record",
     "report",
     "run",
     "undecided",
+    "untestable",
     "verify",
     "view",
 ]
@@ -254,6 +262,39 @@ def _options(bench: Bench, seed: int | None) -> dict[str, Any]:
         "resamples": bench.asked("metrics", "resamples", USUAL["resamples"]),
         "seed": bench.asked("metrics", "seed", 0) if seed is None else seed,
     }
+
+
+def compare(
+    root: Path,
+    *,
+    stratum: str | None = None,
+    judges: Sequence[str] = (),
+    conditions: Sequence[str] = (),
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Every pair of judges in every condition, on the episodes of one stratum that both decided."""
+    bench = Bench(root)
+    options = _options(bench, seed)
+    return comparing.compare_bench(
+        bench,
+        stratum=stratum,
+        judges=judges,
+        conditions=conditions,
+        level=options["level"],
+        seed=options["seed"],
+    )
+
+
+def plan(
+    root: Path | None = None,
+    *,
+    assumed: Mapping[str, float | None],
+    power: float = POWER,
+    level: float = LEVEL,
+) -> dict[str, Any]:
+    """Failed episodes, tasks and episodes that questions about judges need; see `measure.plan`."""
+    bench = None if root is None else Bench(root)
+    return plan_sizes(bench, assumed, power=power, level=level)
 
 
 def report(root: Path, *, seed: int | None = None, force: bool = False) -> Written:

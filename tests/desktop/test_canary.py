@@ -87,8 +87,8 @@ def canaries(root: Path, token: str) -> Iterator[set[str]]:
         for name, value in key.items():
             os.environ[name] = value
             stack.callback(os.environ.pop, name)
-        argument = ("-c", "sleep 300; :", canary("argument"))
-        process = stack.enter_context(subprocess.Popen(["/bin/sh", *argument], env=key))
+        words = [canary("argument"), "300"]
+        process = stack.enter_context(subprocess.Popen(words, executable="/bin/sleep", env=key))
         stack.callback(process.kill)
         yield places
 

@@ -19,6 +19,7 @@ from pyrite.records import Action, Launch
 from pyrite.sandbox import desktop, local, processes, xclient
 from pyrite.sandbox.backend import SessionSpec
 from pyrite.sandbox.local import LocalBackend, LocalSession
+from pyrite.store import scratch
 
 pytestmark = pytest.mark.desktop
 
@@ -155,11 +156,7 @@ def test_no_process_outlives_pyrite(
         assert Path(os.fsdecode(folder)).is_dir()
         process.send_signal(number)
     assert eventually(lambda: not Path("/proc", os.fsdecode(init)).exists(), 10)
-    os.utime(folder, (1, 1))
-    monkey = pytest.MonkeyPatch()
-    with monkey.context() as patch:
-        patch.setattr(desktop, "_STALE_S", -1.0)
-        desktop._sweep(Path(os.fsdecode(folder)).parent)
+    scratch.sweep(Path(os.fsdecode(folder)).parent, desktop.unprivileged_id())
     assert not Path(os.fsdecode(folder)).exists()
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from Xlib import error
 
 from pyrite.cli import run
 from pyrite.errors import SandboxError
 from pyrite.records import Action
-from pyrite.sandbox import bwrap, cgroup, desktop, processes
+from pyrite.sandbox import bwrap, cgroup, desktop, processes, xclient
 from pyrite.sandbox.backend import SessionSpec
 from pyrite.sandbox.local import LocalBackend, LocalSession
 
@@ -179,6 +180,24 @@ def test_one_process_cannot_outrun_the_watchdog(
         assert eventually((session.home / "done.txt").exists, 30)
         found = members(session.finish(tmp_path / "end.tar.zst").archive)
     assert b"Out of memory" in found["done.txt"]
+
+
+def test_a_client_cannot_make_the_display_take_all_memory(backend: LocalBackend, tmp_path: Path) -> None:
+    with backend.start(tmp_path, SessionSpec()) as session:
+        client = xclient._connect(session._x.socket_path, 5)
+        answers: list[object] = []
+        client.set_error_handler(lambda refused, request: answers.append(refused))
+        for _ in range(40):
+            pixmap = client.screen().root.create_pixmap(6000, 6000, 24)  # 144 MB each
+            pixmap.fill_rectangle(pixmap.create_gc(foreground=0xFFFFFF), 0, 0, 6000, 6000)
+            client.sync()
+        assert any(isinstance(answer, error.BadAlloc) for answer in answers)
+        server = session._display.init_pid
+        assert server is not None
+        used = sum(processes.memory_bytes(entry) for entry in processes.inside(server))
+        assert 100 * MEGABYTE < used < desktop.DISPLAY_MEMORY_BYTES
+        assert session.act(Action(action="move", x=5, y=6)).error is None
+        client.close()
 
 
 def test_processes_are_bounded(

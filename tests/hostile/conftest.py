@@ -32,6 +32,15 @@ print(json.dumps({"pass": passed, "category": category, "diagnostics": {"found":
 '''
 
 
+_MEASURED = """
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[2:]).returncode
+open(sys.argv[1], "w").write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code)
+"""
+# a small process in between: one that is started from here would count the memory of the tests as its own
+
+
 @dataclass(frozen=True)
 class Ran:
     """A command that was run as a process of its own."""
@@ -105,19 +114,19 @@ class Ground:
 
     def pyrite(self, *arguments: str) -> Ran:
         """Run the command line in a process of its own, with a temporary folder of its own."""
+        out, err, peak = (self.root / name for name in ("stdout", "stderr", "peak"))
         began = time.monotonic()
-        out, err = self.root / "stdout", self.root / "stderr"
         with out.open("wb") as stdout, err.open("wb") as stderr:
-            child = subprocess.Popen(
-                [sys.executable, "-m", "pyrite", *arguments],
+            done = subprocess.run(
+                [sys.executable, "-c", _MEASURED, str(peak), sys.executable, "-m", "pyrite", *arguments],
                 stdout=stdout,
                 stderr=stderr,
                 env={**os.environ, "TMPDIR": str(self.temporary)},
+                check=False,
             )
-            _, status, usage = os.wait4(child.pid, 0)
-            child.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.monotonic() - began
-        return Ran(child.returncode, out.read_text(), err.read_text(), seconds, usage.ru_maxrss / 1024)
+        peak_mb = int(peak.read_text()) / 1024
+        return Ran(done.returncode, out.read_text(), err.read_text(), seconds, peak_mb)
 
     def verify(self, *arguments: str) -> Ran:
         return self.pyrite("verify", str(self.bench.root), "-j", "1", "--json", *arguments)
@@ -128,7 +137,7 @@ class Ground:
 
     def beside(self) -> dict[str, bytes | None]:
         """Everything that is not the bench; a folder is None."""
-        left = ("bench", "homes", "stdout", "stderr")
+        left = ("bench", "homes", "stdout", "stderr", "peak")
         return {
             str(path.relative_to(self.root)): path.read_bytes() if path.is_file() else None
             for child in self.root.iterdir()

@@ -63,7 +63,7 @@ def test_a_false_discovery_rate_without_passes_says_nothing() -> None:
 
 def test_no_interval_is_said_with_the_reason() -> None:
     said = finding(bench("natural", E1_final={"a": judge(1, 9, low=None)}))
-    assert "10.0 % (no interval: single_cluster)" in said
+    assert "10.0 % (no interval: all of one task)" in said
 
 
 def test_only_shortcuts() -> None:

@@ -94,7 +94,7 @@ def test_the_other_words(tmp_path: Path) -> None:
     assert judge["envelope"] == {"low": 0.25, "high": 0.75}
     assert result["truth"]["bounds"] == [1 / 8, 3 / 8]
     assert any("could not be parsed" in warning for warning in result["warnings"])
-    assert any("have no verdict" in warning for warning in result["warnings"])
+    assert any("1 scored episode has no verdict" in warning for warning in result["warnings"])
 
 
 def test_missing_is_no_rejection(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import duckdb
@@ -62,16 +63,16 @@ def test_all_rows_come_through(
 @pytest.mark.parametrize(
     ("name", "data", "line", "says"),
     [
-        ("short.csv", "a,b\n1,2\n3\n", 3, "1 fields"),
+        ("short.csv", "a,b\n1,2\n3\n", 3, "1 field:"),
         ("long.csv", "a,b\n1,2\n3,4,5\n", 3, "3 fields"),
         ("trailing.csv", "a,b\n1,2\n3,4,\n", 3, "3 fields"),
         ("torn.csv", 'a,b\n1,2\n3,"4', 3, "never closed"),
-        ("torn_row.csv", "a,b\n1,2\n3", 3, "1 fields"),
+        ("torn_row.csv", "a,b\n1,2\n3", 3, "1 field:"),
         ("after_quote.csv", 'a,b\n1,"x"y\n', 2, "badly quoted"),
         ("mixed.csv", b"a,b\n1,2\n3,4\r\n5,6\n", 3, "line ends are mixed"),
         ("latin1.csv", b"a,b\n1,2\n3,caf\xe9\n", 3, "not UTF-8"),
-        ("after_two_lines.csv", 'a,b\n"x\ny",2\n3\n', 4, "1 fields"),
-        ("spaces.csv", "a,b\n1,2\n   \n", 3, "1 fields"),
+        ("after_two_lines.csv", 'a,b\n"x\ny",2\n3\n', 4, "1 field:"),
+        ("spaces.csv", "a,b\n1,2\n   \n", 3, "1 field:"),
         ("list.jsonl", '{"a":1}\n\n[1]\n', 3, "an array"),
         ("number.jsonl", '{"a":1}\n3\n', 2, "a number"),
         ("null.jsonl", '{"a":1}\nnull\n', 2, "null"),
@@ -91,6 +92,103 @@ def test_a_row_that_does_not_fit_is_named_with_its_line(
     with pytest.raises(InputError, match=says) as caught:
         read_columns(path, ["a"])
     assert caught.value.where == f"{path}:{line}"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "line", "says"),
+    [
+        ("torn.json", '[{"a":1},{"a":2}', 1, "ends after row 2: the array is not closed, at byte 16"),
+        ("comma.json", '[{"a":1},\n', 2, "ends before row 2: the array is not closed"),
+        ("inside.json", '[{"a":1},\n{"a":', 2, "row 2 is not one JSON value: the file ends inside it"),
+        ("string.json", '[{"a":"x', 1, "row 1 is not one JSON value: the file ends inside it"),
+        ("after.json", '[{"a":1}]\nx', 2, "after the end of the array stands 'x', at byte 10"),
+        ("two.json", '[{"a":1}][{"a":2}]', 1, "after the end of the array"),
+        ("between.json", '[{"a":1}\n{"a":2}]', 2, "after row 1 stands '{', not a comma"),
+        ("trailing.json", '[{"a":1},]', 1, "row 2 is not one JSON value"),
+        ("wide.json", '[{"a":"é"},\n{"a":é}]', 2, "row 2 is not one JSON value: .*, at byte 18"),
+        ("lines.json", '{"a":1}\n{"a":2}\n', 1, "not an array: it starts with '{'"),
+        ("half.json", '[{"a":1},\n{"a":"\\ud800"}]', 2, "row 2 holds a lone surrogate, .*d800"),
+        ("half.jsonl", '{"a":"\\ud800"}\n{"a":1}\n', 1, "the row holds a lone surrogate"),
+        ("half_key.jsonl", '{"a":1}\n{"\\udc00":1,"a":2}\n', 2, "the row holds a lone surrogate"),
+        ("latin1.json", b'[{"a":1},\n{"a":"\xe9"}]', 2, "not UTF-8: byte 0xe9 at byte 16"),
+        ("marked.json", b'\xef\xbb\xbf[{"a":1}]', 1, "a byte order mark"),
+    ],
+)
+def test_json_that_is_cut_or_goes_on_is_named_in_our_words(
+    tmp_path: Path, name: str, data: str | bytes, line: int, says: str
+) -> None:
+    path = written(tmp_path / name, data)
+    with pytest.raises(InputError, match=says) as caught:
+        read_columns(path, ["a"])
+    assert caught.value.where == f"{path}:{line}"
+    assert "Error:" not in caught.value.what
+    assert caught.value.next
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.tsv", "v.jsonl", "v.json"])
+@pytest.mark.parametrize("coding", ["utf-16", "utf-32"])
+def test_a_mark_of_another_unicode_names_the_conversion(tmp_path: Path, name: str, coding: str) -> None:
+    path = written(tmp_path / name, "a,b\n1,2\n".encode(coding))
+    with pytest.raises(InputError, match=coding.upper()) as caught:
+        read_columns(path, ["a"])
+    assert caught.value.next.startswith(f"iconv -f {coding} -t utf-8 {name}")
+    made = written(tmp_path / f"converted{path.suffix}", path.read_bytes().decode(coding))
+    if path.suffix == ".csv":
+        assert rows_of(made, "a") == [("1",)]
+
+
+def test_what_is_no_regular_file_is_refused_at_once(tmp_path: Path) -> None:
+    pipe, folder = tmp_path / "pipe.csv", tmp_path / "folder.csv"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for path in (pipe, folder, Path("/dev/null")):
+        with pytest.raises(UsageError, match="not a regular file") as caught:
+            read_columns(path, ["a"])
+        assert caught.value.next
+
+
+@pytest.mark.parametrize("cut", [0, 3, 4, 8, -20, -1])
+def test_a_torn_parquet_file_is_named_in_our_words(tmp_path: Path, cut: int) -> None:
+    whole = tmp_path / "whole.parquet"
+    duckdb.sql(f"copy (select 1 as a) to '{whole}'")
+    torn = written(tmp_path / "torn.parquet", whole.read_bytes()[:cut])
+    with pytest.raises(InputError, match="not a whole Parquet file") as caught:
+        read_columns(torn, ["a"])
+    assert caught.value.next
+
+
+def test_a_parquet_file_that_is_rotten_inside_is_refused_without_its_absolute_path(tmp_path: Path) -> None:
+    whole = tmp_path / "whole.parquet"
+    duckdb.sql(f"copy (select 1 as a) to '{whole}'")
+    data = whole.read_bytes()
+    rotten = written(tmp_path / "rotten.parquet", data[:-12] + b"\xff" * 4 + data[-8:])
+    with pytest.raises(InputError) as caught:
+        read_columns(rotten, ["a"])
+    assert str(tmp_path) not in caught.value.what
+
+
+@given(
+    rows=st.lists(
+        st.dictionaries(st.sampled_from("ab"), st.text(max_size=4), min_size=1), min_size=1, max_size=4
+    ),
+    cut=st.integers(1, 40),
+)
+@settings(max_examples=30, deadline=None)
+def test_an_array_cut_anywhere_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], cut: int
+) -> None:
+    data = json.dumps(rows, ensure_ascii=False).encode()
+    path = written(tmp_path_factory.mktemp("c") / "c.json", data[: -min(cut, len(data) - 1)])
+    with pytest.raises(InputError) as caught:
+        read_columns(path, ["a"])
+    assert "reader stopped" not in caught.value.what
+
+
+def test_a_message_that_the_fast_reader_cuts_inside_a_character_is_ours_all_the_same(tmp_path: Path) -> None:
+    rows = [{"a": "00\U00010000"}, {"a": "0\U00010000", "b": "\x1f\U00010000"}]
+    path = written(tmp_path / "c.json", json.dumps(rows, ensure_ascii=False).encode()[:-1])
+    with pytest.raises(InputError, match="ends after row 2: the array is not closed"):
+        read_columns(path, ["a"])
 
 
 @pytest.mark.parametrize(

@@ -273,15 +273,19 @@ def test_many_at_once(tmp_path: Path) -> None:
     assert threading.active_count() < 20
 
 
+def groups() -> set[Path]:
+    """Control groups that this process has made."""
+    folders = cgroup.available().values()
+    return {group for folder in folders for group in folder.glob(f"pyrite-{os.getpid()}-*")}
+
+
 @confined
 def test_nothing_is_left_open(tmp_path: Path) -> None:
     python("", tmp_path)
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(os.listdir("/proc/self/fd")), groups()
     for _ in range(3):
         python("", tmp_path)
-    assert len(os.listdir("/proc/self/fd")) == before
-    for folder in cgroup.available().values():
-        assert not list(folder.glob(f"pyrite-{os.getpid()}-*"))
+    assert (len(os.listdir("/proc/self/fd")), groups()) == before
 
 
 @confined
@@ -293,14 +297,16 @@ def test_links_to_the_interpreter_are_followed(tmp_path: Path) -> None:
 
 def test_what_holds_is_honest(either: str) -> None:
     holds = confine.what_holds()
-    keys = {"filesystem", "network", "pid", "seccomp", "memory", "processes", "backend"}
+    keys = {"filesystem", "network", "pid", "ipc", "uts", "user", "seccomp", "memory", "processes", "backend"}
     assert keys <= holds.keys()
     if either == "none":
         assert holds["backend"] == "none"
-        assert not any(holds[k] for k in ("filesystem", "network", "pid", "seccomp"))
+        assert not any(holds[k] for k in ("filesystem", "network", "pid", "ipc", "uts", "user", "seccomp"))
         assert holds["reason"]
+        assert "read_episode" in holds["not_prevented"]
     else:
-        assert holds["filesystem"] is holds["network"] is holds["pid"] is True
+        assert holds["filesystem"] is holds["network"] is holds["pid"] is holds["ipc"] is True
+        assert holds["not_prevented"] == ([] if holds["seccomp"] else ["ptrace"])
 
 
 @pytest.mark.skipif(FOUND is None, reason=f"no bubblewrap: {REASON}")

@@ -331,7 +331,8 @@ def test_where_nested_namespaces_are_refused(scripts: Scripts, monkeypatch: pyte
         other = Scripts(scripts.task, folder / "home")
         done = forkserver.run(other.program("print(3)"), limits=LIMITS)
         assert (done.stdout, done.forked) == (b"3\n", False)
-        assert forkserver.unavailable() == "clone: No space left on device"
+        expected = "this system refuses nested namespaces (clone: No space left on device)"
+        assert forkserver.unavailable() == expected
     forkserver.close()
 
 
@@ -392,6 +393,10 @@ def test_threads_have_servers_of_their_own(scripts: Scripts) -> None:
     for thread in threads:
         thread.join()
     assert found == [b"8\n"] * 3
+    more = threading.Thread(target=work)
+    more.start()
+    more.join()
+    assert sum(thread.is_over() for thread in forkserver._STATE.threads) == 1  # those before are put away
 
 
 def _rest(program: Program) -> tuple[Path, tuple[Path, ...], tuple[str, ...] | None]:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from pyrite.errors import InputError
-from pyrite.records import ActionLine, Meta
-from pyrite.store.jsonl import append_lines, read_lines, read_record, write_json
+from pyrite.records import ActionLine, Meta, TaskSpec, Truth
+from pyrite.store.jsonl import SCHEMAS, append_lines, read_lines, read_record, write_json
+from pyrite.store.schemas import DESCRIBED
 
 
 def line(step: int) -> ActionLine:
@@ -95,3 +98,35 @@ def test_a_missing_file_and_a_huge_one_are_refused(tmp_path: Path) -> None:
     (tmp_path / "big.json").write_bytes(b" " * 100)
     with pytest.raises(InputError, match="more than 50 bytes"):
         read_record(tmp_path / "big.json", Meta, limit_bytes=50)
+
+
+@pytest.mark.parametrize(
+    ("model", "document", "says", "accepted"),
+    [
+        (TaskSpec, {"limits": {"seconds": 5}}, "limits.seconds", "one of timeout_s, memory_mb"),
+        (
+            TaskSpec,
+            {"states": [{"name": "good", "kind": "good", "outcome": "pass", "why": ""}]},
+            "states.0.why",
+            "one of name, kind, outcome, category",
+        ),
+        (TaskSpec, {"initial": {"files": [{"path": "a", "from": "b", "to": 1}]}}, "to", "one of path, from"),
+        (Truth, {"outcome": "pass", "pass": True, "odd": 1}, "odd", "one of episode_id, outcome, pass"),
+    ],
+)
+def test_a_key_that_is_not_known_is_answered_with_those_that_are(
+    tmp_path: Path, model: type[BaseModel], document: dict[str, Any], says: str, accepted: str
+) -> None:
+    path = tmp_path / "x.json"
+    whole = {"episode_id": "e"} if model is Truth else {"task_id": "t", "instruction": "i"}
+    write_json(path, {**whole, **document})
+    with pytest.raises(InputError, match=says) as caught:
+        read_record(path, model)
+    assert caught.value.expected.startswith(accepted)
+    assert caught.value.next.startswith("pyrite schema ")
+
+
+def test_every_record_on_disk_names_its_schema() -> None:
+    known = {one.model.__name__: one.name for one in DESCRIBED}
+    assert {name: known[name] for name in SCHEMAS} == SCHEMAS
+    assert set(known) - set(SCHEMAS) == {"Report", "Asked"}, "read by readers of their own"

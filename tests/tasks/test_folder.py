@@ -131,6 +131,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda s: s.update(instruction="  "), "instruction", "asked to do"),
         (lambda s: s.update(network="all"), "network", "loopback"),
         (lambda s: s.update(limits={"timeout_s": -1}), "limits.timeout_s", "greater than 0"),
+        (lambda s: s.update(limits={"seconds": 5}), "limits.seconds", "one of timeout_s, memory_mb"),
         (lambda s: s.update(reads=["../x"]), "reads.0", "without .."),
         (lambda s: s.update(reads=["/etc/*"]), "reads.0", "relative"),
         (lambda s: s["initial"]["files"][0].update(path="/etc/x"), "initial.files.0.path", "relative"),

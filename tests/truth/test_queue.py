@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from tests.truth.conftest import Episodes
 
 from pyrite.errors import UsageError
+from pyrite.measure.bench import outcomes
 from pyrite.records import Truth
 from pyrite.store import labels
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import write_record
 from pyrite.truth import queue
-from pyrite.truth.outcomes import outcomes
 
 
 def truth(episodes: Episodes, episode_id: str, outcome: str, **more: Any) -> None:
@@ -89,7 +89,7 @@ def test_the_outcomes_count_them_and_say_so(bench: Bench) -> None:
 
 def test_a_queue_of_nothing_verified_is_not_an_empty_queue(episodes: Episodes) -> None:
     episodes.add("ep_1", None)
-    with pytest.raises(UsageError, match="none of 1 episodes has been verified"):
+    with pytest.raises(UsageError, match="the one episode here has not been verified"):
         queue.episodes(episodes.bench, needs_category=True)
     assert queue.episodes(episodes.bench)["episodes"][0]["outcome"] is None
 

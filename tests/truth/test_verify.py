@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from pyrite.errors import UsageError
+from pyrite.measure.bench import outcomes
 from pyrite.records import Truth
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_record
 from pyrite.tasks.folder import FolderTask
-from pyrite.truth.outcomes import outcomes
 from pyrite.truth.verify import VerifyReport, verify
 
 

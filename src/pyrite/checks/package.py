@@ -49,6 +49,7 @@ class Bounds(NamedTuple):
 
 
 DEFAULT_BOUNDS = Bounds()
+_LOCAL_HEADER = 30
 _FED = 1 << 20
 """Bytes given to the parser at once: expat before 2.6 reads a long tag anew with each piece."""
 
@@ -99,6 +100,7 @@ class Package:
         self._members = {member.filename: member for member in members}
         if len(self._members) != len(members):
             raise Unreadable("ambiguous", "two members of the zip file have the same name")
+        _check_layout(members)
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
@@ -113,15 +115,15 @@ class Package:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise Unreadable("damaged", f"{name} is packed by an unknown method")
         self._check_size(name, member.file_size, member.compress_size)
+        self._check_total(member.file_size)
         try:
             with self._zip.open(member) as stream:
                 data = stream.read(self.bounds.member_bytes + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as exc:
             raise Unreadable("damaged", f"{name}: {exc}") from None
         self._check_size(name, len(data), member.compress_size)
+        self._check_total(len(data))
         self.spent.bytes += len(data)
-        if self.spent.bytes > self.bounds.total_bytes:
-            raise Unreadable("too_large", f"it unpacks to more than {self.bounds.total_bytes} bytes")
         return data
 
     def elements(self, name: str, whole: str = "") -> Iterator[tuple[str, Element]]:
@@ -161,6 +163,10 @@ class Package:
         except (ParseError, ValueError, LookupError) as exc:
             raise Unreadable("damaged", f"{name} is not XML: {exc}") from None
 
+    def _check_total(self, more: int) -> None:
+        if self.spent.bytes + more > self.bounds.total_bytes:
+            raise Unreadable("too_large", f"it unpacks to more than {self.bounds.total_bytes} bytes")
+
     def make_text(self, length: int) -> None:
         """Count text that is about to be made; raises `Unreadable` where it is too much."""
         self.spent.made_text += length
@@ -172,6 +178,17 @@ class Package:
             raise Unreadable("too_large", f"{name} unpacks to more than {self.bounds.member_bytes} bytes")
         if size > 1 << 20 and size > self.bounds.ratio * max(packed, 1):
             raise Unreadable("too_large", f"{name} unpacks to more than {self.bounds.ratio} times its size")
+
+
+def _check_layout(members: list[zipfile.ZipInfo]) -> None:
+    """No member leads out of the package or shares its bytes with another."""
+    if any(name.startswith("/") or ".." in name.split("/") for name in (m.filename for m in members)):
+        raise Unreadable("damaged", "a member of the zip file has a path that leads out")
+    end = 0
+    for member in sorted(members, key=lambda member: member.header_offset):
+        if member.header_offset < end:
+            raise Unreadable("damaged", "members of the zip file overlap")
+        end = member.header_offset + _LOCAL_HEADER + member.compress_size
 
 
 class _Fed(io.BytesIO):

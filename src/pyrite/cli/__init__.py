@@ -6,9 +6,11 @@ import contextlib
 import errno
 import os
 import shlex
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,8 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "numbers": {
         "measure": ("pyrite.cli.numbers:measure", "FPR, FDR, TPR, kappa ... of judges against truth."),
+        "compare": ("pyrite.cli.pairs:compare", "Is one judge more generous, or only luckier?"),
+        "plan": ("pyrite.cli.pairs:plan", "How many tasks and episodes a question needs."),
         "report": ("pyrite.cli.numbers:report", "Write report.json and one self-contained report.html."),
     },
     "all": {
@@ -52,7 +56,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 a check failed; 2 wrong usage or input; 3 computed but undecided; "
-    "4 could not run or finish (the same command resumes); 70 a bug; 130 interrupted."
+    "4 could not run or finish (the same command resumes); 70 a bug; 130 interrupted (143 by SIGTERM)."
 )
 
 
@@ -106,20 +110,50 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+class _Ended(KeyboardInterrupt):
+    """SIGTERM or SIGHUP: cleaned up after like ctrl-C, but nothing in flight is waited for."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.exit_code = 128 + number
+
+
+@contextlib.contextmanager
+def _ending_cleanly() -> Iterator[None]:
+    """Clean up where somebody wants this process to end; a signal that is ignored or handled stays so."""
+
+    def end(number: int, frame: object) -> None:
+        for other in ours:
+            signal.signal(other, signal.SIG_IGN)
+        raise _Ended(number)
+
+    here = threading.current_thread() is threading.main_thread()
+    wanted = (signal.SIGTERM, signal.SIGHUP) if here else ()
+    ours = [number for number in wanted if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def run(arguments: list[str]) -> int:
     """Run one command; every error becomes a message and an exit code, never a traceback."""
+    with _ending_cleanly():
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     try:
         done = app.main(arguments, prog_name="pyrite", standalone_mode=False)
         sys.stdout.flush()
         return done if isinstance(done, int) else 0
     except click.ClickException as exc:
         return _tell(_usage(exc), arguments)
-    except (KeyboardInterrupt, click.Abort):
-        again = shlex.join(["pyrite", *arguments, *RESUME])
-        if "--json" in arguments:
-            click.echo(_interrupted(again).as_json())
-        click.echo(f"\ninterrupted: what was finished is on disk and safe\ngo on: {again}", err=True)
-        return 130
+    except (KeyboardInterrupt, click.Abort) as exc:
+        return _interrupted(exc, arguments)
     except SystemExit as exc:
         if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # the reader of a pipe has gone
             return 0
@@ -128,6 +162,8 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except PyriteError as exc:
+        if isinstance(exc, RunError):
+            exc.next = exc.next or _again(arguments)
         return _tell(exc, arguments)
     except OSError as exc:
         if exc.errno in _DISK:
@@ -137,10 +173,22 @@ def run(arguments: list[str]) -> int:
         return _bug(exc, arguments)
 
 
-def _interrupted(again: str) -> PyriteError:
-    problem = PyriteError("interrupted: what was finished is on disk and safe", next=again)
-    problem.code = "interrupted"
-    return problem
+def _again(arguments: list[str]) -> str:
+    """The command that goes on with this one."""
+    return shlex.join(["pyrite", *arguments, *RESUME])
+
+
+def _interrupted(exc: BaseException, arguments: list[str]) -> int:
+    """Say what is safe and how to go on; the exit code of ctrl-C or of the signal."""
+    what = "interrupted: what was finished is on disk and safe"
+    with contextlib.suppress(OSError):  # the terminal may be what has gone
+        if "--json" in arguments:
+            problem = PyriteError(what, next=_again(arguments))
+            problem.code = "interrupted"
+            click.echo(problem.as_json())
+        click.echo(f"\n{what}\ngo on: {_again(arguments)}", err=True)
+    ended = exc.__cause__ if isinstance(exc, click.Abort) else exc
+    return ended.exit_code if isinstance(ended, _Ended) else 130
 
 
 def _usage(exc: click.ClickException) -> UsageError:
@@ -154,7 +202,7 @@ def _disk(exc: OSError, arguments: list[str]) -> RunError:
         exc.strerror or str(exc),
         where=str(exc.filename or ""),
         expected="a folder that can be written to, with room",
-        next=shlex.join(["pyrite", *arguments, *RESUME]),
+        next=_again(arguments),
     )
 
 

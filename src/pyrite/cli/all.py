@@ -112,7 +112,7 @@ def _judged(judgings: list[Judging]) -> str:
 def _print(ran: Ran, *, no_color: bool) -> None:
     from pyrite.cli import blocks, screen
 
-    screen.styled(ran.result["finding"], "bold", no_color=no_color)
+    blocks.print_finding(ran.result["finding"], no_color=no_color)
     blocks.demo_tables(ran.result, no_color=no_color)
     screen.result("")
     for line in [*_left_out(ran.plan.left_out), *_broken(ran), *_missing(ran)]:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyrite.cli import screen
-from pyrite.report.numbers import THIN, count, interval, percent, rate, words
+from pyrite.measure.finding import is_shortcut
+from pyrite.measure.reasons import words
+from pyrite.report import numbers
+from pyrite.report.numbers import THIN, count, interval, percent
 
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
     from pyrite.evidence.packing import Packing
     from pyrite.judges.runner import Judging
 
-SHORTCUTS = {"accept-all", "reject-all", "claim", "steps"}
+WIDTH = 100
+LISTED = 20
+"""Episodes that are named in a list; the others are counted."""
 
 
 # --- record, pack, judge
@@ -112,33 +118,47 @@ def _missing(reason: str) -> str:
 
 def outcomes_text(result: Mapping[str, Any]) -> str:
     """The three-outcome block, one a stratum, and what keeps episodes from being decided."""
-    parts = []
-    for name, stratum in result["strata"].items():
-        parts.append(truth_text(name, stratum, stratum))
-    lines = [
-        f"{one['episode_id']}: indeterminate, {one['cause']}, blame {one['blame']}"
-        for one in result["indeterminate"][:20]
-    ]
-    lines += [f"episodes/{one['episode_id']}/meta.json: {one['problem']}" for one in result["broken"][:20]]
-    if result["unverified"]:
-        lines.append(
-            f"{count(len(result['unverified']), 'episode')} not verified: they count as indeterminate"
-        )
-    lines += [f"note: {warning}" for warning in result["warnings"]]
+    parts = [truth_text(name, stratum, stratum) for name, stratum in result["strata"].items()]
+    lines = [*not_scored_lines(result), *(_note(warning) for warning in result["warnings"])]
     return "\n\n".join([*parts, *(["\n".join(lines)] if lines else [])])
+
+
+def not_scored_lines(result: Mapping[str, Any]) -> list[str]:
+    """The episodes of a bench that are in no rate, each with its reason; twenty of a kind by name."""
+    kinds = [
+        [f"{one['episode_id']}: {one['cause']}, blame {one['blame']}" for one in result["indeterminate"]],
+        [one["problem"][:300] for one in result["broken"]],
+        [f"{episode_id}: not verified" for episode_id in result["unverified"]],
+    ]
+    lines: list[str] = []
+    for listed in kinds:
+        lines += [_wrapped(f"indeterminate {screen.printable(text)}", indent=14) for text in listed[:LISTED]]
+        lines += [f"indeterminate and {len(listed) - LISTED:,} more"] if len(listed) > LISTED else []
+    return lines
+
+
+def _note(warning: str) -> str:
+    return _wrapped(f"note     {screen.printable(warning)}", indent=9)
+
+
+def _wrapped(text: str, *, indent: int) -> str:
+    """The text in lines of the terminal's width; a path or a name is never broken."""
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) -> str:
     """One block: counts, rate over scored, bounds, causes, agents, categories."""
-    name = screen.printable(name)
     value = percent(truth["rate"], reason=truth.get("reason"))
     ends = interval(truth["low"], truth["high"])
     if truth["rate"] is not None and not ends:
-        ends = f"[no interval: {words(truth.get('reason') or 'unknown')}]"
+        ends = f"[no interval: {words(truth.get('reason'))}]"
     lines = [
-        f"{name}: {truth['attempted']:,} attempted, {truth['indeterminate']:,} indeterminate, "
+        f"{screen.printable(name)}: {truth['attempted']:,} attempted, "
+        f"{truth['indeterminate']:,} indeterminate, "
         f"{truth['scored']:,} scored ({truth['pass']:,} pass, {truth['fail']:,} fail)",
-        f"  success rate {value} {ends} over scored".rstrip(),
+        f"  success rate {' '.join(filter(None, (value, ends)))} over scored",
     ]
     if truth["method"]:
         lines.append(f"  interval {truth['method']}")
@@ -147,8 +167,7 @@ def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) ->
         lines.append(
             f"  bounds {percent(low)} to {percent(high)}, if all indeterminate failed, or all passed"
         )
-    for cause, seen in (extra.get("causes") or {}).items():
-        lines.append(f"  indeterminate: {seen['n']} {cause}, blame {seen['blame']}")
+    lines += _why_indeterminate(truth)
     for agent, own in (extra.get("by_agent") or {}).items():
         three = ", ".join(f"{own[outcome]} {outcome}" for outcome in ("pass", "fail", "indeterminate"))
         lines.append(f"  agent {screen.printable(agent)}: {three}")
@@ -156,6 +175,14 @@ def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) ->
     if categories:
         lines.append(f"  failures: {categories}")
     return "\n".join(lines)
+
+
+def _why_indeterminate(truth: Mapping[str, Any]) -> Iterator[str]:
+    for cause, seen in truth.get("causes", {}).items():
+        yield f"  indeterminate: {seen['n']} {cause}, blame {seen['blame']}"
+    if n := truth.get("missing"):
+        unknown = "not verified, or not readable" if "unverified" in truth else "no value in the truth column"
+        yield f"  indeterminate: {n} {unknown}"
 
 
 def nothing_scored(result: Mapping[str, Any]) -> bool:
@@ -193,19 +220,51 @@ def measured(result: Mapping[str, Any]) -> str:
 
 
 def print_measure(result: Mapping[str, Any], *, no_color: bool) -> None:
-    """The figures of a table, or of a bench by stratum and condition."""
+    """The finding, then the figures of a table, or of a bench by stratum and condition."""
+    if result.get("finding"):
+        print_finding(result["finding"], no_color=no_color)
+        screen.result("")
     if "strata" not in result:
         _print_table_result(result, no_color=no_color)
         return
     for name, stratum in result["strata"].items():
         leads = " (leads)" if name == result["lead"] else ""
         screen.result(truth_text(f"{name}{leads}", stratum["truth"], stratum))
-        for condition, cell in stratum["conditions"].items():
-            screen.result(f"\n{name}, {condition}")
-            _print_judges(cell["judges"], no_color=no_color)
-            _print_kinds(cell["judges"])
+        _print_sections(_alike(stratum["conditions"]), no_color=no_color)
         screen.result("")
+    for line in not_scored_lines(result):
+        screen.result(line)
     _print_warnings(result)
+
+
+def print_finding(finding: str, *, no_color: bool) -> None:
+    """The one sentence, in bold, in lines of the terminal's width."""
+    for line in _wrapped(screen.printable(finding), indent=0).splitlines():
+        screen.styled(line, "bold", no_color=no_color)
+
+
+def _alike(conditions: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(conditions, judges) of a stratum: a judge with the same figures in several conditions stands once."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    names = {judge: None for cell in conditions.values() for judge in cell["judges"]}
+    for judge in sorted(names):
+        seen: list[tuple[list[str], Any]] = []
+        for condition, cell in conditions.items():
+            if (block := cell["judges"].get(judge)) is None:
+                continue
+            same = next((where for where, other in seen if other == block), None)
+            if same is None:
+                seen.append(([condition], block))
+            else:
+                same.append(condition)
+        for where, block in seen:
+            found.setdefault(tuple(where), {})[judge] = block
+    everywhere = len(conditions) > 1
+    ordered = sorted(found.items(), key=lambda item: (-len(item[0]), item[0]))
+    return [
+        ("all conditions" if everywhere and len(where) == len(conditions) else ", ".join(where), judges)
+        for where, judges in ordered
+    ]
 
 
 def demo_tables(result: Mapping[str, Any], *, no_color: bool) -> None:
@@ -221,10 +280,14 @@ def demo_tables(result: Mapping[str, Any], *, no_color: bool) -> None:
         screen.result("\n" + truth_text(f"{name}{' (leads)' if name == lead else ''}", stratum["truth"], {}))
         if judges:
             screen.result("")
-            judge_table(judges, no_color=no_color)
+            judge_table([("", judges)], no_color=no_color)
 
 
-def judge_table(judges: Mapping[str, Any], *, no_color: bool) -> None:
+Sections = Sequence[tuple[str, Mapping[str, Any]]]
+"""(title, judge -> block); a title of nothing is no row."""
+
+
+def judge_table(sections: Sections, *, no_color: bool) -> None:
     """One row a judge, in 100 columns; a judge that accepts failures is marked."""
     columns = [
         ("judge", "left"),
@@ -236,28 +299,27 @@ def judge_table(judges: Mapping[str, Any], *, no_color: bool) -> None:
         ("unc", "right"),
         ("miss", "right"),
     ]
-    rows = []
-    for label, judge in judges.items():
+
+    def row(label: str, judge: Mapping[str, Any]) -> list[tuple[str, str]]:
         counts = judge["counts"]
         negatives = counts["fp"] + counts["tn"]
-        shortcut = label.split(",")[0] in SHORTCUTS
+        shortcut = is_shortcut(label.split(", ")[0])
         look = screen.LOOK_HERE if counts["fp"] and not shortcut else ""
-        rows.append(
-            [
-                (label, look or ("dim" if shortcut else "bold")),
-                (f"{counts['fp']}/{negatives}", look),
-                (short_rate(judge["fpr"]), look),
-                (short_rate(judge["tpr"]), ""),
-                (percent(judge["fdr"]["value"]), ""),
-                (decimal(judge["kappa"]["value"]), ""),
-                (str(counts["uncertain"] + counts["parse_error"]), ""),
-                (str(counts["missing"]), ""),
-            ]
-        )
-    screen.table(columns, rows, no_color=no_color)
+        return [
+            (label, look or ("dim" if shortcut else "bold")),
+            (f"{counts['fp']}/{negatives}", look),
+            (short_rate(judge["fpr"]), look),
+            (short_rate(judge["tpr"]), ""),
+            (percent(judge["fdr"]["value"]), ""),
+            (numbers.coefficient(judge["kappa"]["value"]), ""),
+            (str(counts["uncertain"] + counts["parse_error"]), ""),
+            (str(counts["missing"]), ""),
+        ]
+
+    screen.table(columns, _rows(sections, row, len(columns)), no_color=no_color, fold=True)
 
 
-def detail_table(judges: Mapping[str, Any], *, no_color: bool) -> None:
+def detail_table(sections: Sections, *, no_color: bool) -> None:
     """What does not fit into the first table: FDR, inflation and kappa with intervals, and the iid FPR."""
     columns = [
         ("judge", "left"),
@@ -267,37 +329,43 @@ def detail_table(judges: Mapping[str, Any], *, no_color: bool) -> None:
         ("kappa [95 % CI]", "right"),
         ("iid FPR", "right"),
     ]
-    rows = []
-    for label, judge in judges.items():
+
+    def row(label: str, judge: Mapping[str, Any]) -> list[tuple[str, str]]:
         kappa, iid = judge["kappa"], judge["fpr"]["iid"] or {"low": None, "high": None}
-        ends = "" if kappa["low"] is None else f" [{kappa['low']:.3f}, {kappa['high']:.3f}]"
+        ends = numbers.coefficient_interval(kappa["low"], kappa["high"])
         cells = [
             label,
             short_rate(judge["fdr"]),
             percent(judge["precision"]["value"]),
-            points(judge["inflation"]),
-            decimal(kappa["value"]) + ends,
+            _points(judge["inflation"]),
+            f"{numbers.coefficient(kappa['value'])} {ends}".rstrip(),
             interval(iid["low"], iid["high"]) or "null",
         ]
-        rows.append([(cell, "") for cell in cells])
-    screen.table(columns, rows, no_color=no_color)
+        return [(cell, "") for cell in cells]
+
+    screen.table(columns, _rows(sections, row, len(columns)), no_color=no_color, fold=True)
 
 
-def decimal(value: float | None) -> str:
-    """A coefficient with three decimals, or null."""
-    return "null" if value is None else f"{value:.3f}"
+def _rows(
+    sections: Sections, row: Callable[[str, Mapping[str, Any]], list[tuple[str, str]]], width: int
+) -> list[list[tuple[str, str]]]:
+    """The rows of all sections, below the title of each."""
+    rows = []
+    for title, judges in sections:
+        for line in textwrap.wrap(title, 20, break_long_words=False, break_on_hyphens=False):
+            rows.append([(line, "italic"), *[("", "")] * (width - 1)])
+        for label, judge in judges.items():
+            first, *rest = row(label, judge)
+            rows.append([(f" {first[0]}" if title else first[0], first[1]), *rest])
+    return rows
 
 
-def points(estimate: Mapping[str, Any]) -> str:
+def _points(estimate: Mapping[str, Any]) -> str:
     """A signed difference in percentage points with its interval."""
     if estimate["value"] is None:
-        return "null"
-    ends = "" if estimate["low"] is None else f" [{_signed(estimate['low'])}, {_signed(estimate['high'])}]"
-    return _signed(estimate["value"]) + ends
-
-
-def _signed(value: float) -> str:
-    return f"{100 * value:+.1f}".replace("-", "\N{MINUS SIGN}")
+        return numbers.null()
+    ends = numbers.points_interval(estimate["low"], estimate["high"])
+    return f"{numbers.signed(100 * estimate['value'])} {ends}".rstrip()
 
 
 def short_rate(estimate: Mapping[str, Any]) -> str:
@@ -307,38 +375,62 @@ def short_rate(estimate: Mapping[str, Any]) -> str:
 
 def _print_table_result(result: Mapping[str, Any], *, no_color: bool) -> None:
     screen.result(truth_text("truth", result["truth"], {}))
-    _print_judges(result["judges"], no_color=no_color)
+    _print_sections([("", result["judges"])], no_color=no_color)
     for group in result.get("groups", ()):
-        name = ", ".join(f"{key} = {value}" for key, value in group["by"].items())
+        name = ", ".join(f"{key} = {_cut(value)}" for key, value in group["by"].items())
         screen.result("\n" + truth_text(name, group["truth"], {}))
         if group["judges"]:
             screen.result("")
-            judge_table(group["judges"], no_color=no_color)
+            judge_table([("", group["judges"])], no_color=no_color)
     _print_warnings(result)
 
 
-def _print_judges(judges: Mapping[str, Any], *, no_color: bool) -> None:
+def _cut(value: str | None) -> str:
+    if value is None:
+        return "(empty)"
+    return value if len(value) <= 60 else f"{value[:60]}… ({len(value)} characters)"
+
+
+def _print_sections(sections: Sections, *, no_color: bool) -> None:
+    """Both tables, what the intervals are, and the FPR on failures that look like success."""
+    judges = [judge for _, found in sections for judge in found.values()]
     if not judges:
         return
     screen.result("")
-    judge_table(judges, no_color=no_color)
+    judge_table(sections, no_color=no_color)
     screen.result("")
-    detail_table(judges, no_color=no_color)
-    methods = dict.fromkeys(judge["fpr"]["method"] for judge in judges.values() if judge["fpr"]["method"])
-    if methods:
-        screen.result("FPR by " + "; ".join(methods))
-    screen.result("iid FPR: the interval that would hold if episodes were independent")
+    detail_table(sections, no_color=no_color)
+    methods = dict.fromkeys(judge["fpr"]["method"] for judge in judges if judge["fpr"]["method"])
+    for method in methods:
+        screen.result(_wrapped(f"FPR by {method}", indent=4))
+    bare = [fpr for judge in judges if (fpr := judge["fpr"])["value"] is not None and not fpr["method"]]
+    for reason in dict.fromkeys(words(fpr["reason"]) for fpr in bare):
+        screen.result(f"FPR without an interval: {reason}")
+    if any(judge["fpr"]["iid"] for judge in judges):
+        screen.result("iid FPR: the interval that would hold if episodes were independent")
+    _print_kinds(sections, no_color=no_color)
 
 
-def _print_kinds(judges: Mapping[str, Any]) -> None:
-    """FPR on failures that look like success apart from the rest."""
-    for label, judge in judges.items():
-        hard, other = judge["hard"], judge["other"]
-        if hard["value"] is not None or other["value"] is not None:
-            parts = f"hard negatives {rate(hard)} (n {hard['n']}), other {rate(other)} (n {other['n']})"
-            screen.result(f"{label:<16} FPR {parts}")
+def _print_kinds(sections: Sections, *, no_color: bool) -> None:
+    """FPR on failures that look like success apart from the rest, where there are both."""
+    judges = [judge for _, found in sections for judge in found.values() if judge.get("hard")]
+    hard, other = (any(judge[kind]["n"] for judge in judges) for kind in ("hard", "other"))
+    if hard and not other:
+        screen.result("FPR on hard negatives: the same, all failures here are hard negatives")
+    if not (hard and other):
+        return
+    columns = [("judge", "left")]
+    for kind in ("hard negatives", "other failures"):
+        columns += [(f"FPR on {kind}", "right"), ("of", "right")]
+
+    def row(label: str, judge: Mapping[str, Any]) -> list[tuple[str, str]]:
+        kinds = (judge["hard"], judge["other"])
+        return [(label, ""), *((text, "") for kind in kinds for text in (short_rate(kind), str(kind["n"])))]
+
+    screen.result("")
+    screen.table(columns, _rows(sections, row, len(columns)), no_color=no_color, fold=True)
 
 
 def _print_warnings(result: Mapping[str, Any]) -> None:
     for warning in result.get("warnings", ()):
-        screen.result(f"note     {warning}")
+        screen.result(_note(warning))

@@ -10,7 +10,11 @@ from pyrite.cli import common, examples
 
 
 def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
+    """Names between commas. An empty one is an error: a column of verdicts must not get lost."""
+    names = tuple(part.strip() for part in value.split(",")) if value is not None else ()
+    if not all(names):
+        raise click.BadParameter(f"{value!r} holds an empty name; expected column names between commas")
+    return names
 
 
 @click.command(

@@ -135,16 +135,29 @@ def _plain(value: object) -> object:
 
 
 def table(
-    columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[tuple[str, str]]], *, no_color: bool
+    columns: Sequence[tuple[str, str]],
+    rows: Sequence[Sequence[tuple[str, str]]],
+    *,
+    no_color: bool,
+    fold: bool = False,
 ) -> None:
-    """Print a table: `columns` are (heading, justify), cells (text, style)."""
+    """Print a table: `columns` are (heading, justify), cells (text, style).
+
+    Where it is too wide, cells are cut; with `fold` the first column is folded and no number is cut.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0), header_style="dim")
-    for heading, justify in columns:
-        grid.add_column(heading, justify="right" if justify == "right" else "left", no_wrap=True)
+    for number, (heading, justify) in enumerate(columns):
+        folded = fold and number == 0
+        grid.add_column(
+            heading,
+            justify="right" if justify == "right" else "left",
+            no_wrap=not folded,
+            overflow="fold" if folded else "ellipsis",
+        )
     for row in rows:
         grid.add_row(*(Text(printable(text), style=style) for text, style in row))
     _console(stderr=False, no_color=no_color).print(grid, highlight=False)

@@ -89,7 +89,7 @@ def _print_demo(result: dict[str, Any], html: Path, out: Path, *, no_color: bool
     from pyrite.cli import blocks, screen
 
     screen.result("")
-    screen.styled(result["finding"], "bold", no_color=no_color)
+    blocks.print_finding(result["finding"], no_color=no_color)
     blocks.demo_tables(result, no_color=no_color)
     screen.result("")
     screen.styled(

@@ -132,11 +132,11 @@ def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job],
 def _readable(bench: Bench) -> tuple[list[Meta], list[Skipped]]:
     """The metas of a bench, and the episodes whose meta.json cannot be read: they stop nothing."""
     found, broken = [], []
-    for episode_id in bench.episode_ids():
+    for name in bench.episode_ids():
         try:
-            found.append(bench.meta(episode_id))
+            found.append(bench.meta(name))
         except InputError as exc:
-            broken.append(Skipped(episode_id, "all", f"{exc.where}: {exc.what}"))
+            broken.append(Skipped(name, "all", f"{exc.where}: {exc.what}"))
     return found, broken
 
 

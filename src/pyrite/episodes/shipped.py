@@ -15,7 +15,7 @@ from pathlib import Path
 from pyrite.errors import UsageError
 from pyrite.store.bench import Bench
 from pyrite.store.images import open_image, pixels_sha256
-from pyrite.store.jsonl import read_json, write_bytes, write_json
+from pyrite.store.jsonl import is_half, read_json, write_bytes, write_json
 from pyrite.store.paths import EpisodePaths
 from pyrite.suites.lookup import Lookup
 from pyrite.tasks.archive import trim
@@ -58,7 +58,7 @@ def unpack(root: Path, source: Path = DEMO) -> Bench:
     """
     if root.exists() and not root.is_dir():
         raise UsageError("not a folder", where=str(root), expected="a new folder, or an earlier demo")
-    if root.is_dir() and any(root.iterdir()) and not _is_demo(root):
+    if root.is_dir() and not _is_demo(root) and any(not is_half(p.name) for p in root.iterdir()):
         raise UsageError(
             "this folder holds something else",
             where=str(root),
@@ -70,9 +70,10 @@ def unpack(root: Path, source: Path = DEMO) -> Bench:
         write_bytes(root / "lock.json", (source / "lock.json").read_bytes())
     bench = Bench.create(root)
     screens = read_json(source / "screens.json")
-    for episode_id, images in screens.items():
-        if not bench.paths.episode(episode_id).meta.is_file():
-            _lay(source, bench, episode_id, images)
+    with bench.exclusive():
+        for episode_id, images in screens.items():
+            if not bench.paths.episode(episode_id).meta.is_file():
+                _lay(source, bench, episode_id, images)
     return bench
 
 

@@ -158,10 +158,17 @@ async def _ask_one(
             return line
 
     for start in range(0, len(todo), BATCH):
-        batch = todo[start : start + BATCH]
-        lines = await asyncio.gather(*(one(entry, run) for entry, run in batch))
-        asked.new += append_lines(path, [line for line in lines if line is not None])
+        calls = [asyncio.ensure_future(one(entry, run)) for entry, run in todo[start : start + BATCH]]
+        try:
+            await asyncio.gather(*calls)
+        finally:  # also of a batch that is interrupted, what is answered is kept
+            answered = [call.result() for call in calls if call.done() and _answered(call)]
+            asked.new += append_lines(path, [line for line in answered if line is not None])
     return asked
+
+
+def _answered(call: asyncio.Future[VerdictLine | None]) -> bool:
+    return not call.cancelled() and call.exception() is None
 
 
 async def _verdict(

@@ -18,7 +18,7 @@ from pyrite.measure.strata import strata_blocks, truth_strata
 from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Episodes, Factor, Table
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.intervals import LEVEL
-from pyrite.records import SCHEMA_VERSION, SOURCES, Outcome
+from pyrite.records import BLAME, SCHEMA_VERSION, SOURCES, Outcome
 from pyrite.store import episodes as attempts
 from pyrite.store import labels
 from pyrite.store.bench import Bench
@@ -169,7 +169,7 @@ def _not_scored(found: Attempted) -> dict[str, Any]:
             {
                 "episode_id": truth.episode_id,
                 "cause": truth.cause,
-                "blame": truth.blame,
+                "blame": truth.blame or BLAME.get(truth.cause or ""),
                 "problem": str(truth.diagnostics.get("problem") or "") or None,
             }
             for truth in undecided

@@ -7,6 +7,7 @@ fields as the header, quotes must close, and the text must be UTF-8 (a byte orde
 from __future__ import annotations
 
 import csv
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ def scan(path: Path, delimiter: str) -> Layout:
                 f"not UTF-8: byte 0x{exc.object[exc.start]:02x}",
                 where=f"{path}:{_line_that_is_not_utf8(path)}",
                 expected="a text file in UTF-8",
-                next=f"iconv -f latin1 -t utf8 {path.name}",
+                next=f"iconv -f latin1 -t utf-8 {shlex.quote(path.name)} > utf8{path.suffix}",
             ) from exc
 
 
@@ -96,7 +97,7 @@ def _scan(path: Path, handle: TextIO, delimiter: str) -> Layout:
         width = len(fields) if fields is not None else line.count(delimiter) + 1
         if width != len(header):
             raise InputError(
-                f"{width} fields: {line.rstrip()[:80]!r}",
+                f"{width} {'field' if width == 1 else 'fields'}: {line.rstrip()[:80]!r}",
                 where=f"{path}:{number}" if last == number else f"{path}:{number}-{last}",
                 expected=f"{len(header)} fields, as the header has",
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pyrite.measure.reasons import words
+
 SHORTCUTS = ("accept-all", "reject-all", "claim", "steps")
 """Baselines that do not look at the screen; they are in every table and never the finding."""
 FIRST_CONDITION = "E1-final"
@@ -66,7 +68,8 @@ def finding(result: Mapping[str, Any]) -> str:
     stratum = result["strata"][lead]
     chosen = subject(result)
     if chosen is None:
-        return start + _truth_only(stratum["truth"], f"the {lead} episodes")
+        said = _truth_only(stratum["truth"], f"the {lead} episodes")
+        return f"{start}{said[0].lower()}{said[1:]}" if start else said
     condition, name = chosen
     block = stratum["conditions"][condition]["judges"][name]
     return start + _sentence(name, block, f" ({condition}, {lead})")
@@ -100,17 +103,17 @@ def _mostly(block: Mapping[str, Any]) -> str:
 def _truth_only(truth: Mapping[str, Any], of: str) -> str:
     if truth["rate"] is None:
         return f"No outcome of {of} is determinate, so no success rate exists."
-    shown = _rate({"value": truth["rate"], "low": truth["low"], "high": truth["high"]})
+    shown = _rate({**truth, "value": truth["rate"]})
     return f"No judge was asked; {shown} of {of} passed, {truth['pass']} of {truth['scored']}."
 
 
 def _nothing(result: Mapping[str, Any]) -> str:
-    reasons = sorted({block["fpr"]["reason"] for block in result["judges"].values()})
+    reasons = sorted({words(block["fpr"]["reason"]) for block in result["judges"].values()})
     return f"No judge has a false-positive rate here: {', '.join(reasons)}."
 
 
 def _rate(found: Mapping[str, Any]) -> str:
     shown = f"{100 * found['value']:.1f} %"
     if found["low"] is None:
-        return f"{shown} (no interval: {found.get('reason') or 'unknown'})"
+        return f"{shown} (no interval: {words(found.get('reason'))})"
     return f"{shown} [{100 * found['low']:.1f}, {100 * found['high']:.1f}]"

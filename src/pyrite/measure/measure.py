@@ -23,6 +23,7 @@ from pyrite.measure.blocks import (
 )
 from pyrite.measure.foreign import CONDITION, Columns, ForeignTable, table_from_file
 from pyrite.measure.read import column_names
+from pyrite.measure.refused import with_next
 from pyrite.measure.table import Codes8, Episodes, Factor, Flags
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.intervals import LEVEL
@@ -55,31 +56,30 @@ def measure_table(
     or `InputError` for what cannot be read; never drops a row.
     """
     settings = Settings(level, resamples, seed)
-    columns = Columns(
-        truth=_required(path, "--truth", truth, "what is true of each episode"),
-        cluster=_required(path, "--cluster", cluster, "what episodes share: their task"),
-        verdicts=tuple(verdicts),
-        scores=tuple(scores),
-        cluster_strip=cluster_strip,
-        groups=tuple(dict.fromkeys(group)),
-        mapping=tuple(mapping),
-        where=(where,) if where else (),
-        key=tuple(key),
-    )
-    return _result(table_from_file(path, columns), settings)
+    with with_next(path):
+        columns = Columns(
+            truth=_required(path, "--truth", truth, "what is true of each episode"),
+            cluster=_required(path, "--cluster", cluster, "what episodes share: their task"),
+            verdicts=tuple(verdicts),
+            scores=tuple(scores),
+            cluster_strip=cluster_strip,
+            groups=tuple(dict.fromkeys(group)),
+            mapping=tuple(mapping),
+            where=(where,) if where else (),
+            key=tuple(key),
+        )
+        return _result(table_from_file(path, columns), settings)
 
 
 def undecided(result: Mapping[str, Any]) -> bool:
-    """Whether every figure of the result (of its leading stratum) is null: exit 3."""
-    blocks = list(_judge_blocks(result))
-    if "strata" in result:
-        lead = result["lead"]
-        if lead is None:
-            return True
-        if not blocks:
-            return result["strata"][lead]["truth"]["rate"] is None
-    elif not blocks:
-        return result["truth"]["rate"] is None
+    """Whether every figure of the result is null: exit 3. With no judge, the rate is the figure.
+
+    Of a bench: of its leading stratum; where none has a failure and so none leads, of all strata.
+    """
+    cells = _leading(result)
+    blocks = [block for cell in cells for block in cell["judges"]]
+    if not blocks:
+        return all(cell["rate"] is None for cell in cells)
     return all(block[name]["value"] is None for block in blocks for name in FIGURES)
 
 
@@ -113,12 +113,19 @@ def _required(path: Path, option: str, value: str | None, what: str) -> str:
     raise UsageError(f"no {option}", where=str(path), expected=f"the column with {what}; there are {shown}")
 
 
-def _judge_blocks(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _leading(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rate and the judges' blocks of a table, or of each stratum of a bench that is looked at."""
     if "strata" not in result:
-        yield from result["judges"].values()
-    elif result["lead"] is not None:
-        for condition in result["strata"][result["lead"]]["conditions"].values():
-            yield from condition["judges"].values()
+        return [{"rate": result["truth"]["rate"], "judges": list(result["judges"].values())}]
+    names = result["strata"] if result["lead"] is None else [result["lead"]]
+    strata = [result["strata"][name] for name in names]
+    return [
+        {
+            "rate": one["truth"]["rate"],
+            "judges": [judge for cell in one["conditions"].values() for judge in cell["judges"].values()],
+        }
+        for one in strata
+    ]
 
 
 def _groups(episodes: Episodes, verdicts: Mapping[str, Codes8], settings: Settings) -> list[dict[str, Any]]:

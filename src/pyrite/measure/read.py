@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyrite.errors import InputError, UsageError
-from pyrite.measure import delimited, jsonrows
+from pyrite.measure import delimited, jsonrows, refused
 
 Connection = duckdb.DuckDBPyConnection
 FORMATS = {
@@ -75,19 +76,29 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 def file_format(path: Path) -> str:
     """csv, tsv, jsonl, json or parquet, by extension; `UsageError` for anything else."""
-    if path.is_dir():
-        raise UsageError("a folder", where=str(path), expected="a table file, or a bench without --table")
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a device, pipe or socket"
+        raise UsageError(
+            f"not a regular file: {kind}",
+            where=str(path),
+            expected="a table file, or a bench without --table",
+            next=f"pyrite measure {path}" if path.is_dir() else "cat SOURCE > table.csv",
+        )
     if not path.is_file():
         near = difflib.get_close_matches(path.name, _names_beside(path), 3)
         raise UsageError(
             "no such file" + (f"; there is {', '.join(near)}" if near else ""),
             where=str(path),
             expected=f"a file: {' '.join(FORMATS)}",
+            next=f"ls {path.parent}",
         )
     found = FORMATS.get(path.suffix.lower())
     if found is None:
         raise UsageError(
-            f"unknown extension {path.suffix!r}", where=str(path), expected=f"one of {' '.join(FORMATS)}"
+            f"unknown extension {path.suffix!r}",
+            where=str(path),
+            expected=f"one of {' '.join(FORMATS)}",
+            next=f"cp {shlex.quote(path.name)} table.csv",
         )
     return found
 
@@ -97,6 +108,11 @@ def read_columns(path: Path, wanted: Sequence[str], *, optional: Sequence[str] =
 
     Raises `InputError` for a ragged, torn or nested row, `UsageError` for a column that is not there.
     """
+    with refused.with_next(path):
+        return _read(path, wanted, optional)
+
+
+def _read(path: Path, wanted: Sequence[str], optional: Sequence[str]) -> TextTable:
     form = file_format(path)
     connection = duckdb.connect(":memory:", config=_CONFIG)
     try:
@@ -116,20 +132,21 @@ def read_columns(path: Path, wanted: Sequence[str], *, optional: Sequence[str] =
 
 def column_names(path: Path) -> list[str]:
     """The columns of a file; of JSON rows all keys that occur."""
-    form = file_format(path)
-    connection = duckdb.connect(":memory:", config=_CONFIG)
-    try:
-        with _explained(path, form):
-            return _all_names(connection, path, form)
-    finally:
-        connection.close()
+    with refused.with_next(path):
+        form = file_format(path)
+        connection = duckdb.connect(":memory:", config=_CONFIG)
+        try:
+            with _explained(path, form):
+                return _all_names(connection, path, form)
+        finally:
+            connection.close()
 
 
 def unknown_column(path: Path, missing: Sequence[str], there: Sequence[str]) -> UsageError:
     """The error for columns that a file does not have, with those that come close."""
     near = [match for name in missing for match in difflib.get_close_matches(name, there, 2, 0.5)]
     shown = ", ".join(there[:20]) + (f" and {len(there) - 20} more" if len(there) > 20 else "")
-    hint = f"did you mean {', '.join(dict.fromkeys(near))}?" if near else ""
+    hint = f"did you mean {', '.join(dict.fromkeys(near))}?" if near else "pyrite measure --help"
     if len(there) == 1 and ";" in there[0]:
         hint = "the file is separated by semicolons; save it with commas"
     noun = "column" if len(missing) == 1 else "columns"
@@ -141,7 +158,7 @@ def unknown_column(path: Path, missing: Sequence[str], there: Sequence[str]) -> 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
-    "temp_directory": str(Path(tempfile.gettempdir()) / f"pyrite-{os.getpid()}.duckdb"),
+    "temp_directory": str(Path(tempfile.gettempdir()) / f"pyrite-duckdb-{os.getpid()}-0"),
 }
 
 
@@ -184,7 +201,7 @@ def _load_array(con: Connection, path: Path, form: str, wanted: Sequence[str]) -
         raise InputError(
             f"the document is {_KINDS.get(found[0], 'a number')}, not an array of rows",
             where=str(path),
-            expected="a JSON array of objects, or JSON lines in a .jsonl file",
+            expected=jsonrows.ARRAY,
         )
     return _load_objects(con, path, wanted, "array", int(found[1]), size)
 
@@ -326,13 +343,19 @@ def _agree(con: Connection, path: Path, rows: int) -> None:
 @contextmanager
 def _explained(path: Path, form: str) -> Iterator[None]:
     """Turn what duckdb raises into an error that names the line."""
+    if form != "parquet":
+        refused.other_unicode(path)
     try:
         yield
     except OSError as exc:
         raise InputError(exc.strerror or str(exc), where=str(path), expected="a readable file") from exc
-    except duckdb.Error as exc:
+    except (duckdb.Error, UnicodeDecodeError) as exc:  # a message of duckdb's may hold half a character
         if form == "jsonl":
             jsonrows.refuse_bad_line(path)
+        elif form == "json":
+            jsonrows.refuse_bad_array(path)
+        elif form == "parquet":
+            refused.torn_parquet(path)
         elif form in _DELIMITERS and (line := delimited.mixed_line_ends(path)):
             raise InputError(
                 "line ends are mixed (LF and CR LF)",
@@ -341,7 +364,10 @@ def _explained(path: Path, form: str) -> Iterator[None]:
                 next=f"sed -i 's/\\r$//' {path.name}",
             ) from exc
         text = " ".join(str(exc).split("Possible fixes")[0].split("\n\nLINE")[0].split())
-        raise InputError(text[:300], where=str(path), expected=f"a {form} file") from exc
+        text = text.replace(str(path.absolute()), path.name)
+        raise InputError(
+            f"the {form} reader stopped: {text[:300]}", where=str(path), expected=f"a {form} file"
+        ) from exc
 
 
 def _one(con: Connection, query: str) -> Any:

@@ -1,4 +1,4 @@
-"""The difference of two proportions on the same episodes: how far a judge inflates the success rate."""
+"""The difference of two proportions on the same episodes: two judges, or a judge and the truth."""
 
 from __future__ import annotations
 
@@ -24,43 +24,67 @@ def newcombe_10(
     """
     n = both + first + second + neither
     one, two = (both + first) / n, (both + second) / n
-    difference = (first - second) / n
+    value = (first - second) / n
     low_1, high_1 = wilson(min(one, 1.0), n, level=level)
     low_2, high_2 = wilson(min(two, 1.0), n, level=level)
     phi = _phi(both, first, second, neither)
     down_1, up_1, down_2, up_2 = one - low_1, high_1 - one, two - low_2, high_2 - two
     below = math.sqrt(max(0.0, down_1**2 - 2 * phi * down_1 * up_2 + up_2**2))
     above = math.sqrt(max(0.0, up_1**2 - 2 * phi * up_1 * down_2 + down_2**2))
-    return Interval(max(-1.0, difference - below), min(1.0, difference + above), "Newcombe 10")
+    return Interval(max(-1.0, value - below), min(1.0, value + above), "Newcombe 10")
 
 
 def inflation(
     tp: Counts, fp: Counts, fn: Counts, tn: Counts, *, unit: str = "task", level: float = LEVEL
 ) -> Estimate:
-    """Judged minus true success rate, (FP - FN) / N, with the cluster variance and t on K - 1.
+    """Judged minus true success rate, (FP - FN) / N: `difference` of what is accepted and what passed."""
+    return difference(
+        tp,
+        fp,
+        fn,
+        tn,
+        estimand="judged minus true success rate, episode-weighted",
+        empty="no_episodes",
+        unit=unit,
+        level=level,
+    )
 
-    One entry a cluster. As an effective size is never above n, the variance is never below that of
-    independent episodes. Where fewer than five clusters have FP != FN the variance between clusters
-    says too little: Newcombe 10 on counts scaled to the size that is left if all episodes of a
-    cluster were equal (or to n over the design effect, if smaller).
+
+def difference(
+    both: Counts,
+    first: Counts,
+    second: Counts,
+    neither: Counts,
+    *,
+    estimand: str,
+    empty: str,
+    unit: str = "task",
+    level: float = LEVEL,
+) -> Estimate:
+    """Difference of two rates on the same episodes, (first - second) / N; cluster variance, t on K - 1.
+
+    One entry a cluster; `first` and `second` count the discordant episodes. As an effective size is
+    never above n, the variance is never below that of independent episodes. Where fewer than five
+    clusters have first != second the variance between clusters says too little: Newcombe 10 on counts
+    scaled to the size that is left if all episodes of a cluster were equal (or to n over the design
+    effect, if smaller).
     """
-    estimand = "judged minus true success rate, episode-weighted"
-    n = tp + fp + fn + tn
+    n = both + first + second + neither
     total = float(n.sum())
     if total == 0:
-        return Estimate(value=None, level=level, n=0, clusters=0, estimand=estimand, reason="no_episodes")
-    cells = (float(tp.sum()), float(fp.sum()), float(fn.sum()), float(tn.sum()))
+        return Estimate(value=None, level=level, n=0, clusters=0, estimand=estimand, reason=empty)
+    cells = (float(both.sum()), float(first.sum()), float(second.sum()), float(neither.sum()))
     value = (cells[1] - cells[2]) / total
     iid = newcombe_10(*cells, level=level)
     clusters = int((n > 0).sum())
     common = {"value": value, "level": level, "n": round(total), "clusters": clusters, "estimand": estimand}
     if clusters < 2:
         return Estimate(**common, reason="single_cluster", iid=iid)
-    difference = fp - fn
-    variance = clusters / (clusters - 1) * float(np.square(difference - n * value).sum()) / total**2
+    apart = first - second
+    variance = clusters / (clusters - 1) * float(np.square(apart - n * value).sum()) / total**2
     alone = ((cells[1] + cells[2]) / total - value**2) / total
     n_eff = min(total, total * alone / variance) if variance > 0 and alone > 0 else total
-    if int((difference != 0).sum()) < FEW or variance == 0:
+    if int((apart != 0).sum()) < FEW or variance == 0:
         n_eff = min(n_eff, total**2 / float(np.square(n).sum()))
         low, high, _ = newcombe_10(*(cell * n_eff / total for cell in cells), level=level)
         method = f"Newcombe 10, clustered by {unit}, few-event size"

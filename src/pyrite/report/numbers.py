@@ -2,7 +2,7 @@
 
 A rate is per cent with one decimal and a narrow no-break space, its interval in brackets. A difference
 is signed with a true minus, in `pp`. What is not known is `null` with its reason, never 0 or blank.
-Only the standard library is imported here.
+Nothing heavy is imported here.
 """
 
 from __future__ import annotations
@@ -10,24 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pyrite.measure.reasons import words as words
+
 THIN = "\N{NARROW NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
 FEW = 10
 """Under this many episodes there are counts only: no rate, no interval, no ranking."""
-
-REASONS = {
-    "no_negatives": "none failed",
-    "no_positives": "none passed",
-    "no_such_failures": "no such failures",
-    "no_verdicts": "no verdicts",
-    "no_scored_episodes": "no determinate outcome",
-    "nothing_accepted": "nothing accepted",
-    "no_episodes": "no episodes",
-    "single_cluster": "all of one task",
-    "no_variation": "no variation between tasks",
-    "unstable_resamples": "too few tasks to resample",
-}
-"""Reason codes of an estimate, in words."""
 
 
 def percent(value: float | None, *, reason: str | None = None) -> str:
@@ -46,11 +34,6 @@ def null(reason: str | None = None) -> str:
     ('null', 'null: none failed')
     """
     return f"null: {words(reason)}" if reason else "null"
-
-
-def words(reason: str) -> str:
-    """A reason code in words; a reason that is words already stays as it is."""
-    return REASONS.get(reason, reason.replace("_", " "))
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -88,6 +71,26 @@ def points(value: float | None, *, reason: str | None = None) -> str:
 def points_interval(low: float | None, high: float | None) -> str:
     """An interval of a difference; nothing where there is none."""
     return "" if low is None or high is None else f"[{signed(100 * low)}, {signed(100 * high)}]"
+
+
+def distance(value: float | None, *, reason: str | None = None) -> str:
+    """A difference that has no direction, in percentage points.
+
+    >>> distance(0.029)
+    '2.9\\u202fpp'
+    """
+    return null(reason) if value is None else f"{100 * value:.1f}{THIN}pp"
+
+
+def p_value(p: float | None, *, reason: str | None = None) -> str:
+    """A p-value with three decimals; what is smaller says only that.
+
+    >>> p_value(0.0237), p_value(1.5e-7), p_value(None, reason="single_cluster")
+    ('0.024', '<0.001', 'null: all of one task')
+    """
+    if p is None:
+        return null(reason)
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def coefficient(value: float | None, *, reason: str | None = None) -> str:

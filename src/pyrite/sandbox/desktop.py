@@ -28,6 +28,8 @@ from pyrite.store.scratch import claim
 HOME = "/home/agent"
 DISPLAY_NUMBER = 7
 PROCESS_LIMIT = 400
+DISPLAY_MEMORY_BYTES = 512 << 20
+"""What the X server may allocate on behalf of its clients."""
 PROGRAMS = {
     "/usr/bin/Xvfb": "xvfb",
     "/usr/bin/openbox": "openbox",
@@ -147,9 +149,12 @@ def start_display(found: bwrap.Bubblewrap, space: Workspace, width: int, height:
     arguments += ["--bind", str(space.frames), "/f", "--bind", str(space.sockets), "/tmp/.X11-unix"]  # noqa: S108
     arguments += bwrap.environment({"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
     # Shared memory would not work across the two sandboxes; without the extension nobody tries it.
-    command = f"/usr/bin/Xvfb :{DISPLAY_NUMBER} -screen 0 {width}x{height}x24 -fbdir /f -nolisten tcp"
-    command += " -noreset -ac -s 0 -extension MIT-SHM"
-    sandbox = bwrap.Sandbox(found, arguments, command.split(), stderr=subprocess.PIPE, user=unprivileged_id())
+    server = f"/usr/bin/Xvfb :{DISPLAY_NUMBER} -screen 0 {width}x{height}x24 -fbdir /f -nolisten tcp"
+    server += " -noreset -ac -s 0 -extension MIT-SHM"
+    # Its clients make it allocate: a pixmap beyond the limit is an error of theirs, BadAlloc.
+    limited = f"ulimit -c 0; ulimit -d {DISPLAY_MEMORY_BYTES // 1024}; exec {server}"
+    command = ["/bin/sh", "-c", limited]
+    sandbox = bwrap.Sandbox(found, arguments, command, stderr=subprocess.PIPE, user=unprivileged_id())
     deadline = time.monotonic() + _START_LIMIT_S
     while not (space.sockets / f"X{DISPLAY_NUMBER}").exists():
         if sandbox.process.poll() is not None or time.monotonic() > deadline:

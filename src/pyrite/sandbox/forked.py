@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+import errno
 import fcntl
 import gc
 import importlib
@@ -36,6 +37,12 @@ _CAPBSET_DROP, _SET_SECCOMP, _FILTER = 24, 22, 2
 _LAST_CAP = 63
 _SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 _REFUSED = b"!"
+_LATER = {
+    "odf.opendocument": "odf.load",
+    "xml.sax": "xml.sax.expatreader",
+    "zipfile": "encodings.cp437",
+}
+"""What a module imports when it is first used."""
 _LIBC = ctypes.PyDLL(None, use_errno=True)
 """PyDLL keeps the interpreter's lock, so a clone has it too."""
 
@@ -61,13 +68,17 @@ def main() -> None:
         # a name that does not import here fails in the program too, in its own words
         with contextlib.suppress(Exception, SystemExit):
             importlib.import_module(name)
+    for name, later in _LATER.items():
+        if name in sys.modules:
+            with contextlib.suppress(Exception):
+                importlib.import_module(later)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # process 1 of a request must not be interruptible
     gc.collect()
     gc.freeze()
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1 or platform.machine() not in _CLONE:
         why = f"imports started {threads - 1} threads" if threads != 1 else platform.machine()
-        channel.send(json.dumps({"refused": why}).encode())
+        channel.send(json.dumps({"refused": why, "lasting": False}).encode())
         return
     channel.send(b"{}")
     child = _serve(channel, setup)
@@ -117,11 +128,13 @@ def _fork(setup: dict[str, Any], request: dict[str, Any], descriptors: list[int]
     os.close(theirs)
     with os.fdopen(ours, "rb") as said:
         if pid < 0:
-            return {"refused": f"clone: {os.strerror(ctypes.get_errno())}"}
+            number = ctypes.get_errno()
+            return {"refused": f"clone: {os.strerror(number)}", "lasting": number != errno.EAGAIN}
         timed_out = _wait(pid, request["timeout_s"])
         status = said.read()
     if status.startswith(_REFUSED):
-        return {"refused": status[1:].decode("utf-8", "replace")}
+        text = status[1:].decode("utf-8", "replace")
+        return {"refused": text, "lasting": text.startswith(PermissionError.__name__)}
     if timed_out or len(status) != struct.calcsize("i"):
         return {"code": None, "timed_out": timed_out}
     code = os.waitstatus_to_exitcode(struct.unpack("i", status)[0])

@@ -53,7 +53,11 @@ class _Lost(Exception):
 
 
 class _Refused(Exception):
-    """The kernel does not allow what a server needs; the text says what."""
+    """A fork cannot be had: not for this program, or (`lasting`) not on this system; the text says why."""
+
+    def __init__(self, answer: Mapping[str, Any]) -> None:
+        super().__init__(answer["refused"])
+        self.lasting = bool(answer["lasting"])
 
 
 def run(
@@ -153,6 +157,7 @@ class _Thread:
 
     def __init__(self) -> None:
         self._pid = os.getpid()
+        self._thread = threading.current_thread()
         self._place: Path | None = None
         self._claimed: Claimed | None = None
         self._servers: OrderedDict[Key, _Server] = OrderedDict()
@@ -188,7 +193,10 @@ class _Thread:
                     return None
             except _Refused as exc:
                 self._drop(order.key)
-                _STATE.refused = str(exc)
+                if exc.lasting:
+                    _STATE.refused = f"this system refuses nested namespaces ({exc})"
+                elif server is None:
+                    self._unusable.add(order.key)
                 return None
             except BaseException:
                 self._drop(order.key)
@@ -213,6 +221,10 @@ class _Thread:
         for server in self._servers.values():
             server.close()
         self._servers.clear()
+
+    def is_over(self) -> bool:
+        """Whether the thread has ended; bubblewrap and what ran in it ended with it."""
+        return not self._thread.is_alive()
 
     def close(self) -> None:
         if self._pid != os.getpid():  # a copy in a forked process owns nothing
@@ -267,7 +279,7 @@ class _Server:
         self._send(setup)
         answer = self._receive()
         if "refused" in answer:
-            raise _Refused(answer["refused"])
+            raise _Refused(answer)
 
     def _send(self, message: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
         sent = array.array("i", descriptors).tobytes()
@@ -305,7 +317,7 @@ class _Server:
         if answer is None:  # it was stopped, or cannot be scheduled; nothing inside may go on
             raise _Lost
         if "refused" in answer:
-            raise _Refused(answer["refused"])
+            raise _Refused(answer)
         if "own_process" in answer:
             return None
         if answer["code"] is None and not answer["timed_out"]:
@@ -401,6 +413,7 @@ class _State:
 
     refused: str | None = None
     threads: list[_Thread] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
     local: threading.local = field(default_factory=threading.local)
     owner: int | None = None
     """The process that has seen to it that `close` is called at its end."""
@@ -413,7 +426,11 @@ def _of_this_thread() -> _Thread:
     mine: _Thread | None = getattr(_STATE.local, "mine", None)
     if mine is None or mine._pid != os.getpid():
         mine = _STATE.local.mine = _Thread()
-        _STATE.threads.append(mine)
+        with _STATE.lock:
+            over = [thread for thread in _STATE.threads if thread.is_over()]
+            _STATE.threads = [thread for thread in _STATE.threads if thread not in over] + [mine]
+        for thread in over:
+            thread.close()
     if _STATE.owner != os.getpid():
         # also runs at the end of a worker process of multiprocessing, where atexit does not
         util.Finalize(None, close, exitpriority=10)

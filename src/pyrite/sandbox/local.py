@@ -355,6 +355,7 @@ def _enforced(
         "unprivileged_id": desktop.unprivileged_id() or os.getuid(),
         "memory": "cgroup" if "memory" in group.folders else "watchdog+rlimit",
         "memory_limit_bytes": spec.memory_limit_bytes,
+        "display_memory_limit_bytes": desktop.DISPLAY_MEMORY_BYTES,
         "home": "watchdog",
         "home_limit_bytes": spec.home_limit_bytes,
         "processes": "cgroup+rlimit" if "pids" in group.folders else "rlimit",

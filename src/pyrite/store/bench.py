@@ -5,14 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pyrite.errors import BusyError, InputError, UsageError, boundary
 from pyrite.records import ActionLine, Facts, Meta, Truth
-from pyrite.store.jsonl import read_json, read_lines, read_record, write_json
+from pyrite.store.jsonl import is_half, read_json, read_lines, read_record, write_json
 from pyrite.store.paths import BenchPaths
 
 
@@ -145,7 +145,10 @@ class Bench:
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the bench for writing; a second process is refused with `BusyError`."""
+        """Hold the bench for writing; a second process is refused with `BusyError`.
+
+        What a process left half-written when it was killed is removed first.
+        """
         descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             try:
@@ -156,6 +159,22 @@ class Bench:
                     where=str(self.root),
                     next="wait until it is done, then run the same command again",
                 ) from exc
-            yield
+            with self._swept():
+                yield
         finally:
             os.close(descriptor)
+
+    @contextmanager
+    def _swept(self) -> Iterator[None]:
+        """Leave a mark while writing: where it is found, the one who wrote it did not come to its end."""
+        mark = self.paths.writing
+        if mark.is_file():
+            for folder, _, names in os.walk(self.root):
+                for name in filter(is_half, names):
+                    with suppress(OSError):
+                        Path(folder, name).unlink()
+        with suppress(OSError):  # where nothing can be written, what is to be written says so
+            mark.touch()
+        yield
+        with suppress(OSError):
+            mark.unlink(missing_ok=True)

@@ -12,6 +12,7 @@
     judges: [screen-rules, "mypackage.judge:Mine"]    # or a mapping: label -> {runs: 3}
     runs: 3
     metrics: {ci: wilson, alpha: 0.05, bootstrap_resamples: 2000, cluster_by: task_id}
+    gate: {fpr: 0.05, fdr: 0.30, tpr: 0.60, looks: 1}    # limits of `pyrite gate`; the rest below
 
 The shortcut baselines are asked whatever `judges` says. Keys of endpoints never stand here: a judge
 names the environment variable.
@@ -80,6 +81,37 @@ class Metrics(Part):
         return round(1 - self.alpha, 12)
 
 
+class Gate(Part):
+    """The limits of `pyrite gate`; they change no episode and no verdict."""
+
+    fpr: float = Field(default=0.05, gt=0, lt=1)
+    """Most accepted of failed episodes: of all natural ones, and of the hard ones."""
+    fdr: float = Field(default=0.30, gt=0, lt=1)
+    """Most failed of accepted episodes, where the agent succeeds least."""
+    tpr: float = Field(default=0.60, gt=0, lt=1)
+    """Least accepted of passed episodes."""
+    unusable: float = Field(default=0.02, gt=0, lt=1)
+    """Most answers that are uncertain or cannot be parsed."""
+    claim_effect: float = Field(default=0.05, gt=0, lt=1)
+    """Most that the agent's claim may add to the FPR, beyond the noise floor."""
+    consistency: float = Field(default=0.90, gt=0, lt=1)
+    """Least agreement of two runs on one episode."""
+    leaky_cell: float = Field(default=0.10, gt=0, lt=1)
+    """Most accepted of failed episodes in any category or group."""
+    indeterminate: float = Field(default=0.05, gt=0, lt=1)
+    """Most episodes without a determinate outcome."""
+    confidence: float = Field(default=0.95, ge=0.5, lt=1)
+    """Of each one-sided bound, at one look."""
+    looks: int = Field(default=1, ge=1, le=1000)
+    """How often this gate has looked at these held-out tasks, this time included."""
+    min_cell: int = Field(default=10, ge=1, le=1_000_000)
+    """Failed episodes below which a category or group cannot be rated."""
+    success_rate: float | None = Field(default=None, ge=0, le=1)
+    """Lowest success rate that is expected of the agent; without it the lowest that was measured."""
+    sampling: Literal["pooled", "one-per-task"] = "pooled"
+    """What a trainer takes: all accepted episodes, or one a task (best of n, first accept)."""
+
+
 class Judged(Part):
     """Options of any judge, under its label."""
 
@@ -122,6 +154,7 @@ class Asked(Part):
     """None: nothing was said, so the default ones."""
     runs: Runs = 1
     metrics: Metrics = Metrics()
+    gate: Gate = Gate()
 
 
 @dataclass(frozen=True)
@@ -139,8 +172,11 @@ class Config:
         return self.file.where(key) if self.file is not None else ""
 
     def flat(self, *, resolved: bool = False) -> dict[str, Any]:
-        """Dotted key -> value, as written; `resolved` shows what variables became, by a digest only."""
-        body = self.asked.model_dump(mode="json", exclude_none=True, exclude={"judges"})
+        """Dotted key -> value, as written; `resolved` shows what variables became, by a digest only.
+
+        Without the limits of the gate: a bench is not another one because they change.
+        """
+        body = self.asked.model_dump(mode="json", exclude_none=True, exclude={"judges", "gate"})
         if self.asked.judges is not None:
             body["judges"] = {
                 label: options.model_dump(mode="json", exclude_none=True)
@@ -149,7 +185,7 @@ class Config:
         found = _flatten(body)
         written: Any = self.file.written if self.file is not None and self.file.written else {}
         for key, text in _flatten(written).items():
-            if "${" in str(text):
+            if "${" in str(text) and not key.startswith("gate."):
                 value = found.get(key)
                 found[key] = f"{text} ({_digest(value)})" if resolved and value is not None else text
         return found

@@ -5,6 +5,7 @@ One reader for everything that counts, so that no two commands give two numbers 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from pyrite.errors import InputError, UsageError
@@ -24,7 +25,7 @@ class Episode:
     truth: Truth | None
     """With the category that people gave it; None where it is not verified or gt.json cannot be read."""
     problem: str | None = None
-    """What cannot be read, on one line; None for a whole episode."""
+    """What cannot be read, on one line that begins with the file; None for a whole episode."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,9 @@ def require_verified(bench: Bench, found: Attempted) -> None:
         return
     n, broken = len(found.episodes), found.broken
     first = f"; {_some(len(broken), 'cannot be read', broken[0])}" if broken else ""
+    who = "the one episode here has not" if n == 1 else f"none of {n:,} episodes has"
     raise UsageError(
-        f"none of {n:,} episode{'' if n == 1 else 's'} has been verified{first}",
+        f"{who} been verified{first}",
         where=str(bench.root),
         expected="a gt.json beside each meta.json",
         next=f"pyrite verify {bench.root}",
@@ -83,7 +85,7 @@ def require_verified(bench: Bench, found: Attempted) -> None:
 
 
 def _some(n: int, what: str, first: dict[str, str]) -> str:
-    return f"{n:,} {what}, {first['episode_id']} first: {first['problem']}"
+    return f"{n:,} {what}, first {first['problem']}"
 
 
 def _episode(bench: Bench, folder: str, people: People) -> Episode:
@@ -97,7 +99,8 @@ def _episode(bench: Bench, folder: str, people: People) -> Episode:
                 where=str(bench.paths.episode(folder).truth),
             )
     except InputError as exc:
-        problem = f"{exc.where}: {exc.what}" if exc.where else exc.what
+        where = exc.where.removeprefix(f"{bench.root}{os.sep}")
+        problem = f"{where}: {exc.what}" if where else exc.what
         return Episode(name, meta, None, _text(" ".join(problem.split())))
     return Episode(name, meta, None if truth is None else people.joined(truth))
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,19 +22,55 @@ from pyrite.errors import InputError
 
 Model = TypeVar("Model", bound=BaseModel)
 
+SCHEMAS = {
+    "TaskSpec": "task",
+    "Meta": "meta",
+    "ActionLine": "action",
+    "Facts": "facts",
+    "Truth": "truth",
+    "Label": "label",
+    "Evidence": "evidence",
+    "EvidenceEntry": "package",
+    "VerdictLine": "verdict",
+}
+"""Record -> the name that `pyrite schema` knows it by."""
+
+_HALF = re.compile(r"\..+\.\d+-\d+\.partial", re.DOTALL)
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
     try:
-        with partial.open("wb") as handle:
+        with _naming(path), partial.open("wb") as handle:
             handle.write(data)
             handle.flush()
             os.fsync(handle.fileno())
         partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    except BaseException:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+
+
+def is_half(name: str) -> bool:
+    """Whether a file of this name is one that `write_bytes` did not come to finish.
+
+    >>> is_half(".gt.json.4711-140212.partial"), is_half("gt.json")
+    (True, False)
+    """
+    return _HALF.fullmatch(name) is not None
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """What the system says of writing is said of this path: of a full disk it names none."""
+    try:
+        yield
+    except OSError as exc:
+        exc.filename = str(path)
+        raise
 
 
 def write_json(path: Path, document: Any) -> None:
@@ -52,7 +90,7 @@ def read_record(path: Path, model: type[Model], *, limit_bytes: int = 16 << 20) 
     try:
         return model.model_validate_json(data)
     except ValidationError as exc:
-        raise _explained(exc, str(path), model) from exc
+        raise explained(exc, str(path), model) from exc
 
 
 def read_json(path: Path, *, limit_bytes: int = 16 << 20) -> Any:
@@ -73,7 +111,7 @@ def append_lines(path: Path, records: Iterable[BaseModel], *, sparse: bool = Fal
     if not lines:
         return 0
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as handle:
+    with _naming(path), path.open("ab") as handle:
         _mend_last_line(path, handle.fileno())
         handle.write(b"".join(lines))
         handle.flush()
@@ -100,7 +138,7 @@ def read_lines(path: Path, model: type[Model], *, line_limit_bytes: int = 16 << 
             except ValidationError as exc:
                 if not line.endswith(b"\n"):
                     return
-                raise _explained(exc, f"{path}:{number}", model) from exc
+                raise explained(exc, f"{path}:{number}", model) from exc
 
 
 def _mend_last_line(path: Path, descriptor: int) -> None:
@@ -143,10 +181,37 @@ def _read_bounded(path: Path, limit_bytes: int) -> bytes:
     return data
 
 
-def _explained(exc: ValidationError, where: str, model: type[BaseModel]) -> InputError:
+def explained(exc: ValidationError, where: str, model: type[BaseModel]) -> InputError:
+    """The first thing that is wrong with a record: field, value seen, and what is accepted there."""
     first = exc.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"]) or "the document"
     seen = "" if first["type"] in {"missing", "json_invalid"} else f", found {first['input']!r:.80}"
-    return InputError(
-        f"{field}: {first['msg']}{seen}", where=where, expected=f"a {model.__name__} record (see DESIGN)"
-    )
+    schema = SCHEMAS.get(model.__name__)
+    shown = f"pyrite schema {schema}" if schema else ""
+    expected = f"a {model.__name__} record" + (f", as `{shown}` prints" if shown else "")
+    if first["type"] == "extra_forbidden" and (keys := _accepted(model, first["loc"][:-1])):
+        expected = f"one of {', '.join(keys)}"
+    return InputError(f"{field}: {first['msg']}{seen}", where=where, expected=expected, next=shown)
+
+
+def _accepted(model: Any, place: Sequence[int | str]) -> list[str]:
+    """The keys, as they stand in a file, of the record at a place inside of a record."""
+    for part in place:
+        if isinstance(part, int):
+            continue
+        fields = model.model_fields.items()
+        annotation = next((f.annotation for name, f in fields if (f.alias or name) == part), None)
+        model = next((m for m in (annotation, *_inside(annotation)) if _is_record(m)), None)
+        if model is None:
+            return []
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _inside(annotation: Any) -> Iterator[Any]:
+    for argument in get_args(annotation):
+        yield argument
+        yield from _inside(argument)
+
+
+def _is_record(found: Any) -> bool:
+    return isinstance(found, type) and issubclass(found, BaseModel)

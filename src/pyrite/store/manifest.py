@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pyrite.pool import Watch
 
 _PARTIAL = re.compile(
-    rb"\..+\.\d+-\d+\.partial|meta\.partial|\..+\.tar\.zst\.[a-z0-9_]{8}|.+\.tar\.zst\.part", re.DOTALL
+    rb"\.writing|\..+\.\d+-\d+\.partial|meta\.partial|\..+\.tar\.zst\.[a-z0-9_]{8}|.+\.tar\.zst\.part",
+    re.DOTALL,
 )
 """Names of files that are not finished, by whoever writes them."""
 _LINE = re.compile(rb"(?P<escaped>\\?)(?P<digest>[0-9a-fA-F]{64}) [ *](?P<name>.+)", re.DOTALL)

@@ -20,6 +20,7 @@
   report.json  report.html  log.txt
   view/<episode_id>.html          pages of single episodes, written by view
   MANIFEST.sha256                 written by manifest: every other file with its digest
+  .writing                        there while somebody writes, or was killed while writing
 """
 
 from __future__ import annotations
@@ -143,6 +144,10 @@ class BenchPaths:
     @property
     def log(self) -> Path:
         return self.root / "log.txt"
+
+    @property
+    def writing(self) -> Path:
+        return self.root / ".writing"
 
     @property
     def manifest(self) -> Path:

@@ -13,6 +13,7 @@ and 3.12) and gives up on both.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -96,6 +97,12 @@ def sweep(base: Path, owner: int | None = None) -> None:
                 remove(left)
             finally:
                 os.close(descriptor)
+
+
+def require_room(folder: Path, least: int = 1 << 20) -> None:
+    """Raise `OSError` (ENOSPC) where a folder's disk has less room: then what failed there did for that."""
+    if shutil.disk_usage(folder).free < least:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
 def remove(folder: Path) -> None:

@@ -168,8 +168,8 @@ def _digest(modules: tuple[str, ...], files: tuple[str, ...], task_id: str) -> s
 
 @cache
 def _loaded(module: str) -> tuple[str, ...]:
-    """What a verifier's process imports sooner or later; zipfile loads its codec at the first archive."""
-    return (*sorted(_closure((_RUN, module))), "encodings.cp437")
+    """What a verifier's process imports sooner or later."""
+    return tuple(sorted(_closure((_RUN, module))))
 
 
 def _closure(modules: tuple[str, ...]) -> set[str]:

@@ -28,6 +28,7 @@ from pydantic import ValidationError
 
 from pyrite.errors import InputError, UsageError
 from pyrite.records import Category, Outcome, StateSpec, TaskSpec
+from pyrite.store.jsonl import explained
 from pyrite.tasks.task import INITIAL, Program
 
 _MAX_BYTES = 1 << 20
@@ -95,7 +96,9 @@ def load_folder(folder: Path) -> FolderTask:
     except ValidationError as exc:
         first = exc.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "(the object)"
-        _bad(path, field, first["input"], first["msg"])
+        unknown = first["type"] == "extra_forbidden"
+        accepted = explained(exc, str(path), TaskSpec).expected if unknown else first["msg"]
+        _bad(path, field, first["input"], accepted)
     if not (folder / "verify.py").is_file():
         raise InputError("verify.py is missing", where=str(folder), expected="verify.py beside task.json")
     if (folder / "setup.sh").exists() and (folder / "setup.py").exists():

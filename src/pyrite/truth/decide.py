@@ -140,12 +140,16 @@ def _verify(job: Job, state: Path, facts: Path) -> tuple[Answer, tuple[str, ...]
     with forkserver.scratch() as root:
         home = root / "home"
         home.mkdir()
-        extracted = archive.extract(state, home, reads=job.task.spec.reads)
+        try:
+            extracted = archive.extract(state, home, reads=job.task.spec.reads)
+        except archive.StateUnreadable:
+            require_room(root)
+            raise
         given = _copy_facts(facts, root / "final_facts.json")
         answer = ask(job.task, home, given)
-        for _ in range(job.runs - 1):
+        for _ in range(job.runs - 1 if answer.cause is None else 0):
             again = ask(job.task, home, given)
-            if again.said != answer.said:
+            if again.said != answer.said and again.cause != "verifier_timeout":  # a busy machine, no answer
                 problem = f"first {_said(answer)}, then {_said(again)} on the same state"
                 answer = replace(
                     answer, outcome=Outcome.INDETERMINATE, cause="verifier_not_deterministic", problem=problem

@@ -3,11 +3,13 @@
 Every task has states whose outcome is known: the untouched initial home must fail, a good or
 harmless state must pass, a bad one must fail with the candidates that it declares. A verifier that
 answers otherwise makes its task's episodes INDETERMINATE, for every agent. Good states are asked
-twice, from two paths: an answer that depends on where the state lies is none.
+twice, from two paths and with files of two ages: an answer that depends on where a state lies, on when
+its files were written or on chance is none.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +20,13 @@ from pyrite.errors import InputError
 from pyrite.records import Outcome, Replay, StateSpec
 from pyrite.sandbox import confine, forkserver
 from pyrite.store.bench import now
+from pyrite.store.scratch import require_room
 from pyrite.tasks.task import BUILD_LIMITS, INITIAL, Task
 from pyrite.truth.verifier import ask
 from pyrite.truth.verifier_output import Answer
+
+_LONG_AGO = 1_000_000_000
+"""2001: the time of the files of the second copy of a good state."""
 
 Kind = Literal["initial", "good", "harmless", "bad"]
 
@@ -106,6 +112,7 @@ def replay(task: Task, *, image: str) -> ReplayResult:
             checks.insert(0, _check_initial(task, root / "states"))
             unstable = _unstable(task, root, checks)
         except InputError as exc:
+            require_room(root)
             return result(_whose_fault(task, root), exc.what)
     if unstable:
         return result("gold_unstable", unstable, checks)
@@ -161,19 +168,27 @@ def _check(task: Task, states: Path, state: StateSpec) -> StateCheck:
 
 
 def _unstable(task: Task, root: Path, checks: Sequence[StateCheck]) -> str:
-    """Ask again about each good state, from another path."""
+    """Ask again about each good state, from another path and with older files."""
     for number, check in enumerate(checks):
         if check.kind != "good":
             continue
         elsewhere = root / "elsewhere" / f"home-{number}"
         try:
             shutil.copytree(root / "states" / check.name, elsewhere, symlinks=True)
+            _age(elsewhere)
         except OSError as exc:
             raise InputError(f"state {check.name} cannot be copied: {exc!s:.200}") from exc
         again = ask(task, elsewhere)
         if again.said != check.answer.said:
             return f"state {check.name} was {_said(check.answer)}, then {_said(again)} from another path"
     return ""
+
+
+def _age(folder: Path) -> None:
+    """Give every file another time: end states are unpacked without theirs, so none may matter."""
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.utime(os.path.join(parent, name), (_LONG_AGO, _LONG_AGO), follow_symlinks=False)
 
 
 def _cause(checks: Sequence[StateCheck]) -> tuple[str | None, str]:

@@ -18,7 +18,7 @@ from pyrite import pool
 from pyrite.errors import InputError, UsageError
 from pyrite.pool import Silent, Watch
 from pyrite.records import BLAME, Meta, Outcome, Truth
-from pyrite.sandbox import confine
+from pyrite.sandbox import confine, forkserver
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import write_bytes, write_record
 from pyrite.tasks.task import Task
@@ -32,6 +32,9 @@ OF_THE_VERIFIER = frozenset(cause for cause in BLAME if cause.startswith("verifi
 
 _ANSWERS = OF_THE_VERIFIER - {"verifier_timeout"}
 """Of those, what is an answer: a busy machine alone can make a verifier late."""
+
+ASKED = 2
+"""How often each end state is verified: an answer by chance or by the clock shows as another one."""
 
 LISTED = 20
 """Lines of one kind that the text of a report shows."""
@@ -90,6 +93,9 @@ class VerifyReport:
                 lines.append(f"and {len(listed) - LISTED} more like the last line")
         if not self.confinement.get("filesystem"):
             lines.append(f"not confined: {self.confinement.get('reason', 'no reason known')}")
+        attempts = self.confinement.get("not_prevented")
+        if attempts:
+            lines.append(f"not prevented, were a verifier hostile: {', '.join(attempts)}")
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
@@ -118,7 +124,7 @@ def verify(
     jobs: int | None = None,
     image: str | None = None,
     force: bool = False,
-    runs: int = 1,
+    runs: int = ASKED,
     watch: Watch = _SILENT,
 ) -> VerifyReport:
     """Decide every episode of a bench and write gt.json where the answer is new.
@@ -148,6 +154,7 @@ def verify(
         _settle(bench, Decided(broken(bench, episode_id, report.broken[episode_id])), report)
         watch.tick(episode_id)
     _decide_all(bench, metas, tasks, replays, report, jobs=jobs, force=force, runs=runs, watch=watch)
+    forkserver.close()  # where this process did the work itself, its servers are not needed any more
     return report
 
 

@@ -36,7 +36,7 @@ READS = ("Documents/**", *READABLE, *OTHER_DOCUMENTS)
 MAX_NEW_DOCUMENTS = 20
 MAX_LISTED = 10
 BOUNDS = Bounds(
-    file_bytes=8 << 20, member_bytes=8 << 20, total_bytes=16 << 20, elements=200_000, made_text=1 << 20
+    file_bytes=4 << 20, member_bytes=4 << 20, total_bytes=8 << 20, elements=100_000, made_text=1 << 20
 )
 """A hundred times what the documents of the suite need, for all that an agent leaves together, the target
 first: whatever it is, it is read in seconds, and an unreadable document is the agent's failure."""

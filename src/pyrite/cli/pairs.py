@@ -1,0 +1,157 @@
+"""Numbers: compare, plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pyrite.cli import common, examples
+from pyrite.cli.numbers import _columns as column_names
+
+SHARE = click.FLOAT
+
+
+@click.command(
+    epilog=examples(
+        "pyrite compare pyrite-demo",
+        "pyrite compare runs/first --judge webjudge,screen-rules --condition E2-last4",
+        "pyrite compare --table v.csv --truth human --verdicts gpt,o4 --cluster task_id --json",
+    )
+)
+@click.argument("bench", type=click.Path(path_type=Path), required=False)
+@click.option("--judge", "judges", callback=column_names, help="Judges to compare: they are the family.")
+@click.option("--condition", "conditions", callback=column_names, help="Conditions. [default: all]")
+@click.option("--stratum", help="natural, weakened, perturbed or scripted. [default: the leading one]")
+@click.option("--table", "table", type=click.Path(path_type=Path), help="CSV, JSONL, JSON array or Parquet.")
+@click.option("--truth", help="Truth column, or COL>=T to binarise a score.")
+@click.option("--verdicts", callback=column_names, help="Verdict columns, one a judge; COL>=T binarises.")
+@click.option("--cluster", help="Column of what episodes share: the task.")
+@click.option("--cluster-strip", help="Regular expression that is removed from the cluster's value.")
+@click.option("--map", "mapping", multiple=True, metavar="VALUE=OUTCOME", help="What an unknown value means.")
+@click.option("--where", help="Keep the rows where this column is not empty.")
+@click.option("--key", callback=column_names, help="Columns that name an episode.")
+@click.option("--seed", type=int, help="Of Monte Carlo draws. [default: as asked of run, else 0]")
+@common
+def compare(
+    bench: Path | None,
+    judges: tuple[str, ...],
+    conditions: tuple[str, ...],
+    stratum: str | None,
+    table: Path | None,
+    truth: str | None,
+    verdicts: tuple[str, ...],
+    cluster: str | None,
+    cluster_strip: str | None,
+    mapping: tuple[str, ...],
+    where: str | None,
+    key: tuple[str, ...],
+    seed: int | None,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Compare judges on the episodes that both decided: is one more generous, or only luckier?
+
+    Signs are flipped by task, p is Holm's over all pairs of a condition, and what is not shown to differ
+    has the difference beside it that would have been seen. Exit 3: no pair can be tested.
+    """
+    from pyrite import flow
+    from pyrite.cli import pairs_text, screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    if (bench is None) == (table is None):
+        raise click.UsageError("give either a BENCH or --table FILE")
+    if bench is not None and any((truth, verdicts, cluster, cluster_strip, mapping, where, key)):
+        raise click.UsageError("--truth, --verdicts, --cluster ... go with --table, not with a BENCH")
+    if table is not None and any((judges, conditions, stratum)):
+        raise click.UsageError("--judge, --condition and --stratum go with a BENCH, not with --table")
+    with progress.stage("compare") as stage:
+        if bench is not None:
+            result = flow.compare(bench, stratum=stratum, judges=judges, conditions=conditions, seed=seed)
+        else:
+            assert table is not None
+            result = flow.compare_table(
+                table,
+                truth=truth,
+                verdicts=verdicts,
+                cluster=cluster,
+                cluster_strip=cluster_strip,
+                mapping=mapping,
+                where=where,
+                key=key,
+                seed=seed or 0,
+            )
+        stage.summary = pairs_text.compared(result)
+    if as_json:
+        screen.result_json(result)
+    else:
+        pairs_text.print_compare(result, no_color=no_color)
+    return 3 if flow.untestable(result) else 0
+
+
+@click.command(
+    epilog=examples(
+        "pyrite plan --fpr 0.15 --difference 0.05 --discordant 0.15 --per-task 4 --icc 0.3",
+        "pyrite plan pyrite-demo   # ICC, failures a task and success rate as seen there",
+        "pyrite plan --fpr 0.02 --limit 0.05 --success-rate 0.4 --json",
+    )
+)
+@click.argument("bench", type=click.Path(path_type=Path), required=False)
+@click.option("--fpr", type=SHARE, help="FPR that the judge is thought to have. [default: 0.10]")
+@click.option("--difference", type=SHARE, help="Difference of two judges to tell. [default: 0.05]")
+@click.option("--discordant", type=SHARE, help="Share on which two disagree. [default: independent errors]")
+@click.option("--half-width", type=SHARE, help="Half the width of an interval. [default: 0.05]")
+@click.option("--limit", type=SHARE, help="FPR that a gate allows. [default: 0.05]")
+@click.option("--per-task", type=SHARE, help="Failed episodes that a task gives. [default: 4]")
+@click.option("--icc", type=SHARE, help="Correlation of episodes of one task. [default: 0.3]")
+@click.option("--success-rate", type=SHARE, help="Of the agent, for the number of all episodes.")
+@click.option("--failed", type=int, help="Failed episodes that there are: what could they show?")
+@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance to see what is there.")
+@click.option(
+    "--level", type=SHARE, default=0.95, show_default=True, help="Of intervals; 1 - alpha of tests."
+)
+@common
+def plan(
+    bench: Path | None,
+    fpr: float | None,
+    difference: float | None,
+    discordant: float | None,
+    half_width: float | None,
+    limit: float | None,
+    per_task: float | None,
+    icc: float | None,
+    success_rate: float | None,
+    failed: int | None,
+    power: float,
+    level: float,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Plan how many tasks and episodes a question needs, episodes of one task being alike.
+
+    What is not given is taken from the leading stratum of BENCH, where one is named, else from defaults.
+    """
+    from pyrite import flow
+    from pyrite.cli import pairs_text, screen
+
+    assumed = {
+        "fpr": fpr,
+        "difference": difference,
+        "discordant": discordant,
+        "half_width": half_width,
+        "limit": limit,
+        "per_task": per_task,
+        "icc": icc,
+        "success_rate": success_rate,
+        "failed": failed,
+    }
+    found = flow.plan(bench, assumed=assumed, power=power, level=level)
+    if as_json:
+        screen.result_json(found)
+    else:
+        pairs_text.print_plan(found, no_color=no_color)
+    return 0

@@ -1,0 +1,192 @@
+"""Lines 7 to 10 of the gate: what must be known of threshold, truth, evidence and provenance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyrite.errors import InputError, boundary
+from pyrite.measure.gate_lines import Part, Subject, fact, line, some, unknown, upper
+from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS
+from pyrite.metrics.gate import Answer
+
+ELSEWHERE = "a column from elsewhere does not tell"
+MAX_CERTIFICATE_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Health:
+    """What a bench tells of its truth."""
+
+    replayed: int
+    """Scored episodes whose task's known states were replayed right before."""
+    scored: int
+    faults: dict[str, int] = field(default_factory=dict)
+    """Cause -> episodes whose verifier or task failed its own known states."""
+    read: frozenset[str] = frozenset()
+    """Episodes of which a person gave an outcome."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the verdict lines of one judge in one condition say of themselves."""
+
+    lines: int
+    models: tuple[str, ...]
+    configs: tuple[str, ...]
+    first_called: str | None
+    last_called: str | None
+    without: dict[str, int]
+    """Field -> lines that leave it out."""
+    scored_by_threshold: bool
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A search of the packed evidence for what no judge may know."""
+
+    packages: int
+    leaks: int
+    broken: int = 0
+    """Packages that cannot be read, or are not the ones that the index names."""
+
+
+def threshold(
+    certificate: Mapping[str, Any] | None, *, has_scores: bool | None, judge: str
+) -> dict[str, Any]:
+    """Line 7: a threshold was chosen on other tasks, and a certificate says so."""
+    name = "threshold certificate"
+    if certificate is not None:
+        return line(7, [_certified(name, certificate, judge)])
+    if has_scores is False:
+        return line(7, [fact(name, Answer.PASS, "no threshold: this judge gives verdicts, not scores")])
+    if has_scores:
+        return line(7, [unknown(name, "no certificate: nobody knows on which tasks the cut was chosen")])
+    return line(7, [unknown(name, f"{ELSEWHERE} whether a threshold was chosen, and on which tasks")])
+
+
+def read_certificate(path: Path) -> dict[str, Any]:
+    """A threshold certificate as data; `InputError` where the file is none."""
+    expected = "the certificate that `pyrite measure --scores` writes"
+    with boundary(str(path), expected=expected):
+        if path.stat().st_size > MAX_CERTIFICATE_BYTES:
+            raise InputError("larger than a certificate is", where=str(path), expected=expected)
+        found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or "threshold" not in found:
+        raise InputError("no `threshold` in it", where=str(path), expected=expected)
+    return found
+
+
+def truth_health(subject: Subject, health: Health | None, *, tells_indeterminate: bool) -> dict[str, Any]:
+    """Line 8: verifiers pass their known states, few outcomes are open, false positives were read."""
+    parts = [_replay(health), _open(subject, tells_indeterminate), _read_by_people(subject, health)]
+    return line(8, parts)
+
+
+def evidence(scan: Scan | None, unequal: int | None) -> dict[str, Any]:
+    """Line 9: no package tells the truth, and all judges saw the same bytes."""
+    if scan is None:
+        parts = [unknown("leak scan", "not scanned: no packed evidence here")]
+    elif scan.leaks or scan.broken:
+        what = f"{scan.leaks} leaks, {scan.broken} packages that are not as packed"
+        parts = [fact("leak scan", Answer.FAIL, what, packages=scan.packages)]
+    else:
+        parts = [fact("leak scan", Answer.PASS, "nothing found", packages=scan.packages)]
+    if unequal is None:
+        parts.append(unknown("same evidence for all judges", "verdicts do not name their evidence"))
+    elif unequal:
+        reason = "verdicts on other evidence than what is packed or than other judges saw"
+        parts.append(fact("same evidence for all judges", Answer.FAIL, reason, verdicts=unequal))
+    else:
+        parts.append(fact("same evidence for all judges", Answer.PASS, "the digests agree"))
+    return line(9, parts)
+
+
+def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
+    """Line 10: who was asked, when, with which settings, on which truth."""
+    if written is None:
+        reason = f"{ELSEWHERE} model, date, prompt or settings"
+        return line(10, [unknown("who was asked, and when", reason)])
+    lacking = [name for name, n in written.without.items() if n]
+    if len(written.models) > 1:
+        reason = f"answers of {len(written.models)} models under one label"
+        asked = fact("who was asked, and when", Answer.FAIL, reason, models=list(written.models))
+    elif lacking:
+        reason = f"verdict lines without {', '.join(lacking)}"
+        asked = unknown("who was asked, and when", reason, without=written.without)
+    else:
+        asked = fact("who was asked, and when", Answer.PASS, "every verdict names its settings and its time")
+    asked |= {
+        "models": list(written.models),
+        "configs": list(written.configs),
+        "first_called": written.first_called,
+        "last_called": written.last_called,
+    }
+    seed = (
+        fact("seed", Answer.PASS, "recorded")
+        if seeded
+        else unknown("seed", "no seed is recorded in lock.json")
+    )
+    return line(10, [asked, seed])
+
+
+def _certified(name: str, found: Mapping[str, Any], judge: str) -> Part:
+    """What a certificate promises; one that certified nothing fails."""
+    tail = {"threshold": found.get("threshold"), "judge": found.get("judge")}
+    if found.get("judge") not in {None, judge}:
+        return unknown(name, "the certificate is of another judge", **tail)
+    if found["threshold"] is None:
+        return fact(name, Answer.FAIL, "the certificate certifies no threshold", **tail)
+    if found.get("fpr") is None:
+        return unknown(name, "the certificate has no FPR on held-out tasks", **tail)
+    return fact(name, Answer.PASS, "chosen on other tasks", **tail, held_out_fpr=found["fpr"])
+
+
+def _replay(health: Health | None) -> Part:
+    name = "replay of known states"
+    if health is None:
+        return unknown(name, f"{ELSEWHERE} whether its verifiers accept good and reject bad states")
+    if health.faults:
+        n = sum(health.faults.values())
+        reason = f"{n} episodes of tasks that fail their own known states, or whose verifier broke"
+        return fact(name, Answer.FAIL, reason, faults=health.faults)
+    if health.replayed < health.scored:
+        reason = f"{health.scored - health.replayed} of {health.scored} outcomes without a replay"
+        return unknown(name, reason)
+    return fact(name, Answer.PASS, "good states pass and bad ones fail, for every scored episode")
+
+
+def _open(subject: Subject, tells: bool) -> Part:
+    name = "indeterminate outcomes"
+    if not tells:
+        return unknown(name, "the source has pass or fail only", value=None)
+    truth = subject.episodes.truth
+    undecided = (truth == INDETERMINATE) | (truth == MISSING)
+    found = subject.bound(subject.natural, undecided, "no_episodes")
+    return upper(name, found, subject.limits.indeterminate)
+
+
+def _read_by_people(subject: Subject, health: Health | None) -> Part:
+    name = "false positives read by a person"
+    rows = subject.decided & subject.accepted & (subject.episodes.truth == FAIL)
+    n = int(rows.sum())
+    if health is None:
+        return unknown(name, f"{ELSEWHERE} which false positives a person has read", false_positives=n)
+    if not some(subject.decided & (subject.episodes.truth == FAIL)):
+        return unknown(name, "no_negatives", false_positives=0)
+    ids = [subject.episodes.ids[row] for row in np.flatnonzero(rows)]
+    done = sum(1 for one in ids if one in health.read)
+    if done < n:
+        return unknown(name, f"{done} of {n} are read: pyrite label EPISODE", false_positives=n, read=done)
+    reason = "all of them" if n else "there is none"
+    return fact(name, Answer.PASS, reason, false_positives=n, read=done)
+
+
+def tells_indeterminate(truth: Sequence[int] | Any) -> bool:
+    """Whether a truth column from elsewhere knows anything but pass and fail."""
+    return bool(((truth != PASS) & (truth != FAIL)).any())

@@ -1,0 +1,169 @@
+"""Lines 1, 2, 3 and 6 of the gate: rates of one judge on the natural episodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyrite.measure.blocks import compact, family_codes
+from pyrite.measure.gate_lines import Part, Subject, fact, figures, line, lower, some, unknown, upper
+from pyrite.measure.table import FAIL, PASS, Codes32, Factor, Flags
+from pyrite.metrics.fdr import Rate, effective, projected_fdr, task_shares
+from pyrite.metrics.gate import Answer, Bound, at_most, mean_bound
+
+
+def false_accepts(subject: Subject) -> dict[str, Any]:
+    """Line 1: FPR of the natural failures, and of those that look like successes."""
+    limit = subject.limits.fpr
+    failed = subject.decided & (subject.episodes.truth == FAIL)
+    parts = [upper("natural failures", subject.bound(failed, subject.accepted, "no_negatives"), limit)]
+    if subject.hard is not None and some(failed & subject.hard):
+        found = subject.bound(failed & subject.hard, subject.accepted, "no_such_failures")
+        parts.append(upper("hard negatives", found, limit))
+    elif subject.hard_elsewhere is not None:
+        stratum, rows = subject.hard_elsewhere
+        chosen = rows & (subject.verdict >= 0)
+        found = subject.bound(chosen, subject.accepted, "no_verdicts")
+        parts.append(upper(f"hard negatives, {stratum}", found, limit))
+    else:
+        reason = "no category is known" if subject.hard is None else "no such failures"
+        parts.append(unknown("hard negatives", reason, value=None))
+    return line(1, parts)
+
+
+def training_set(subject: Subject) -> dict[str, Any]:
+    """Line 2: the failed share of what a trainer would take, where the agent succeeds least."""
+    limit = subject.limits.fdr
+    if subject.limits.sampling == "one-per-task":
+        shares = task_shares(*_by_task(subject))
+        found = mean_bound(shares, confidence=subject.confidence, empty="nothing_accepted")
+        return line(2, [upper("FDR with one accepted episode a task", found, limit)])
+    success, whose = lowest_success(subject)
+    level = 2 * subject.confidence - 1
+    fpr, tpr = (_effective(subject, truth, level) for truth in (FAIL, PASS))
+    found = projected_fdr(fpr, tpr, success, level=level)
+    there = [subject.decided & (subject.episodes.truth == truth) for truth in (FAIL, PASS)]
+    reason = found.reason
+    if found.value is None and all(some(rows) for rows in there) and success is not None:
+        reason = "single_cluster" if None in (fpr, tpr) else reason
+    bounds = Bound(found.value, found.low, found.high, found.n, size=None, method=found.method, reason=reason)
+    part = upper("FDR at the lowest success rate", bounds, limit, success_rate=success, of=whose)
+    return line(2, [part])
+
+
+def lowest_success(subject: Subject) -> tuple[float | None, str | None]:
+    """The lowest success rate that is to be expected, and whose it is.
+
+    As configured, else of the weakest agent with enough scored episodes, else of all of them.
+    """
+    if subject.limits.success_rate is not None:
+        return subject.limits.success_rate, "as configured"
+    scored = subject.natural & subject.episodes.scored
+    passed = subject.episodes.truth == PASS
+    rates = []
+    for name, rows in _members(subject.agents):
+        n = int((scored & rows).sum())
+        if n >= subject.limits.min_cell:
+            rates.append((float((scored & rows & passed).sum()) / n, name))
+    if rates:
+        return min(rates)
+    n = int(scored.sum())
+    return (float((scored & passed).sum()) / n, "all episodes") if n else (None, None)
+
+
+def recognised(subject: Subject, *, tells_unusable: bool) -> dict[str, Any]:
+    """Line 3: TPR, else a judge wins by refusing; and the answers that cannot be used."""
+    passed = subject.decided & (subject.episodes.truth == PASS)
+    found = subject.bound(passed, subject.accepted, "no_positives")
+    parts = [lower("TPR", found, subject.limits.tpr)]
+    if tells_unusable:
+        rate = subject.bound(subject.decided, subject.unusable, "no_verdicts")
+        parts.append(upper("unusable answers", rate, subject.limits.unusable))
+    else:
+        parts.append(unknown("unusable answers", "the source has accept or reject only", value=None))
+    return line(3, parts)
+
+
+def leaky_corner(subject: Subject) -> dict[str, Any]:
+    """Line 6: FAIL if one cell leaks at level a / C, PASS only if every cell is within the limit."""
+    limit, failed = subject.limits.leaky_cell, subject.decided & (subject.episodes.truth == FAIL)
+    cells = {name: failed & rows for name, rows in subject.cells.items() if some(failed & rows)}
+    if not cells:
+        reason = "no_negatives" if not some(failed) else "no category and no group is known"
+        return line(6, [unknown("categories", reason, value=None)])
+    rated = [name for name, rows in cells.items() if int(rows.sum()) >= subject.limits.min_cell]
+    strict = 1 - (1 - subject.confidence) / max(1, len(rated))
+    parts = []
+    for name, rows in cells.items():
+        found = subject.bound(rows, subject.accepted, "no_negatives")
+        if name not in rated:
+            counts = figures(found._replace(low=None, high=None), limit, "at most")
+            parts.append(unknown(name, "too few failed episodes to be rated", **counts))
+            continue
+        alone = subject.bound(rows, subject.accepted, "no_negatives", confidence=strict)
+        parts.append(_cell(name, found, alone, limit))
+    order = {Answer.FAIL: 0, Answer.INSUFFICIENT: 1, Answer.PASS: 2}
+    parts.sort(key=lambda one: (order[Answer(one["answer"])], -(one["low"] or 0.0), -(one["value"] or 0.0)))
+    return line(6, parts) | {"cells": len(cells), "rated": len(rated), "lower_bound_level": 1 - strict}
+
+
+def _cell(name: str, found: Bound, strict: Bound, limit: float) -> Part:
+    """One cell: its lower bound shares the error with all other cells, its upper bound does not."""
+    both = found._replace(low=strict.low)
+    answer = at_most(both, limit)
+    reasons = {
+        Answer.PASS: "the upper bound is within the limit",
+        Answer.FAIL: "even the lower bound is beyond the limit",
+        Answer.INSUFFICIENT: found.reason or "the limit lies between the bounds",
+    }
+    return fact(name, answer, reasons[answer], **figures(both, limit, "at most"))
+
+
+def breakdown(factors: dict[str, Factor], rows: Flags) -> dict[str, Flags]:
+    """Every combination of values of the columns that occurs in the chosen rows, by name."""
+    if not factors:
+        return {}
+    stacked = np.stack([one.codes for one in factors.values()], axis=1)
+    found = {}
+    for cell in np.unique(stacked[rows], axis=0):
+        names = [
+            one.names[code] if code >= 0 else "unknown"
+            for one, code in zip(factors.values(), cell, strict=True)
+        ]
+        found[", ".join(names)] = (stacked == cell).all(axis=1)
+    return found
+
+
+def _members(found: Factor | None) -> list[tuple[str, Flags]]:
+    if found is None:
+        return []
+    return [(name, found.codes == code) for code, name in enumerate(found.names)]
+
+
+def _by_task(subject: Subject) -> tuple[Any, Any]:
+    """False and true accepts of each task."""
+    rows = subject.decided & subject.accepted
+    codes = compact(subject.episodes.cluster, rows)
+    passed = subject.episodes.truth[rows] == PASS
+    size = int(codes.max()) + 1 if len(codes) else 0
+    return (
+        np.bincount(codes[~passed], minlength=size).astype(np.float64),
+        np.bincount(codes[passed], minlength=size).astype(np.float64),
+    )
+
+
+def _effective(subject: Subject, truth: int, level: float) -> Rate | None:
+    """FPR or TPR with the smaller of its sizes by task and by family."""
+    rows = subject.decided & (subject.episodes.truth == truth)
+    task, kin = compact(subject.episodes.cluster, rows), family_codes(subject.episodes, rows)
+    found = [_sized(subject.accepted[rows], task, level)]
+    if kin is not None and len(np.unique(kin)) > 1:
+        found.append(_sized(subject.accepted[rows], kin, level))
+    return min((one for one in found if one is not None), key=lambda one: one.size, default=None)
+
+
+def _sized(accepted: Flags, codes: Codes32, level: float) -> Rate | None:
+    size = int(codes.max()) + 1 if len(codes) else 0
+    events = np.bincount(codes[accepted], minlength=size).astype(np.float64)
+    return effective(events, np.bincount(codes, minlength=size).astype(np.float64), level=level)

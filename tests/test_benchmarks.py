@@ -1,0 +1,34 @@
+"""The benchmarks run, check what they measure, and print what they promise."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyrite.sandbox import bwrap
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.slow
+def test_verify_compares_the_usual_loop_with_isolated_forks() -> None:
+    missing = [name for name in ("zstd", "tar") if shutil.which(name) is None]
+    if missing or bwrap.probe()[0] is None:
+        pytest.skip(f"not installed: {', '.join(missing) or bwrap.probe()[1]}")
+    command = [sys.executable, str(ROOT / "benchmarks" / "verify.py"), "--states", "8", "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("8 end states of ")
+    assert "confinement: forked" in lines[1]
+    rows = {line[:42].strip(): line[42:].split() for line in lines[3:8]}
+    serial = rows["zstd | tar, fresh python on odfpy"]
+    assert float(serial[2]) == 1.0
+    for seconds, rate, *_ in rows.values():
+        assert float(seconds) * float(rate) == pytest.approx(8, rel=0.1)
+    assert "desk verifier 0" in lines[-1]
