@@ -44,8 +44,11 @@ from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
+from pyrite.stages import gate as gating
 from pyrite.stages import plan as planning
 from pyrite.stages import price as pricing
+from pyrite.stages.gate import of_table as gate_table
+from pyrite.stages.gate import write_certificate
 from pyrite.stages.plan import Plan
 from pyrite.stages.price import Price
 from pyrite.store.bench import Bench
@@ -57,6 +60,8 @@ __all__ = [
     "compare",
     "compare_table",
     "demo",
+    "gate",
+    "gate_table",
     "judge",
     "measure",
     "measure_table",
@@ -72,6 +77,7 @@ __all__ = [
     "untestable",
     "verify",
     "view",
+    "write_certificate",
 ]
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
@@ -295,6 +301,27 @@ def plan(
     """Failed episodes, tasks and episodes that questions about judges need; see `measure.plan`."""
     bench = None if root is None else Bench(root)
     return plan_sizes(bench, assumed, power=power, level=level)
+
+
+def gate(
+    root: Path,
+    *,
+    judges: Sequence[str] = (),
+    conditions: Sequence[str] = (),
+    config: Path | None = None,
+    certificate: Path | None = None,
+    tasks: Sequence[Path] = (),
+) -> dict[str, Any]:
+    """Whether judges may be a reward: ten lines, each PASS, FAIL or INSUFFICIENT; writes nothing."""
+    return gating.of_bench(
+        Bench(root),
+        judges=judges,
+        conditions=conditions,
+        config=config,
+        certificate=certificate,
+        tasks=tasks,
+        secrets=_secrets,
+    )
 
 
 def report(root: Path, *, seed: int | None = None, force: bool = False) -> Written:

@@ -241,6 +241,8 @@ def _say(text: str) -> None:
 
 
 _WANTED: list[Connection] = []
+_LEAVING: list[int] = []
+"""Not empty once this worker is about to end: the signal that has told it to."""
 
 
 def _begin(wanted: Connection, alive: Connection) -> None:
@@ -248,6 +250,7 @@ def _begin(wanted: Connection, alive: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in _ENDING:
         signal.signal(number, _leave)
+    util.Finalize(None, _LEAVING.append, (signal.SIGTERM,), exitpriority=1000)
     _WANTED[:] = [wanted, alive]
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -262,13 +265,19 @@ def _call(function: Callable[[Item], Result], item: Item) -> tuple[Result] | Non
     """The result in a tuple; None where no more is wanted."""
     if _WANTED[0].poll():  # nothing is ever sent: this is its end
         return None
-    return (function(item),)
+    try:
+        return (function(item),)
+    finally:
+        if _LEAVING:  # the executor would take what ended the function for a result, and go on
+            util._exit_function()  # type: ignore[attr-defined]  # what a worker does at its end
+            os._exit(128 + _LEAVING[0])
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    for other in _ENDING:
-        signal.signal(other, signal.SIG_IGN)
-    raise SystemExit(128 + number)
+    """Unwind the function that runs, or the wait for one; cleaning up is not interrupted again."""
+    if not _LEAVING:
+        _LEAVING.append(number)
+        raise SystemExit(128 + number)
 
 
 def _end_with(sentinel: int) -> None:

@@ -24,6 +24,9 @@ ON_A_BENCH = [
     "pack",
     "judge",
     "measure",
+    "compare",
+    "plan",
+    "gate",
     "report",
     "manifest",
     "list",
@@ -133,6 +136,11 @@ def test_a_malformed_meta_is_named_with_its_field(
         (["measure"], "either a BENCH or --table"),
         (["measure", "--table", "no.csv", "--truth", "t", "--cluster", "c"], "no.csv"),
         (["record", "desk", "-n", "0"], "0"),
+        (["compare"], "either a BENCH or --table"),
+        (["compare", "b", "--truth", "t"], "go with --table"),
+        (["compare", "--table", "no.csv", "--judge", "x"], "go with a BENCH"),
+        (["plan", "--fpr", "1.5"], "--fpr 1.5"),
+        (["plan", "--icc", "nan"], "--icc nan"),
     ],
 )
 def test_wrong_arguments_are_seen_before_the_environment(

@@ -161,7 +161,7 @@ def test_what_is_harmless_is_logged_and_decides_nothing(ground: Ground, record_p
 
 
 def test_a_verifier_that_goes_by_the_clock_is_found_when_its_time_is_over(ground: Ground) -> None:
-    """Within one run an answer by the date looks sound; the next run's replay finds its good state failing."""
+    """Within one run an answer by the date looks sound; a later replay finds its good state failing."""
     limit = time.time() + 12
     dated = f"print(json.dumps({{'pass': found == '4500' and time.time() < {limit}}}))\n"
     ground.task("dated", verify=READ + dated)

@@ -160,3 +160,32 @@ def test_any_module_attr_is_a_judge() -> None:
     assert labelled.label.endswith(":Flaky@strict=yes")
     assert labelled.settings["strict"] == "yes"
     assert labelled.config != make(f"{__name__}:Flaky").config
+
+
+class Loud:
+    """Prints, and takes its time: calls of it overlap."""
+
+    name = "loud"
+    deterministic = True
+
+    def supports(self, condition: str) -> bool:
+        return True
+
+    def config(self) -> dict[str, Any]:
+        return {}
+
+    async def judge(self, package: Package, run: int) -> Reply:
+        print("looking")
+        await asyncio.sleep(0.01 * len(package.evidence.images))
+        print("seen")
+        return Reply(Verdict.FAILURE, "no")
+
+
+def test_what_a_judge_prints_is_not_the_result_and_stdout_is_back_after(
+    packed: Episodes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(packed, [make(f"{__name__}:Loud")])
+    print("the result")
+    seen = capsys.readouterr()
+    assert seen.out == "the result\n"
+    assert seen.err.count("looking") == seen.err.count("seen") == 9

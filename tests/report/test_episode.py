@@ -220,7 +220,6 @@ def hostile_bench(lab: Any, text: str) -> Path:
                 parent=text,
                 outcome="fail",
                 category="F-CLAIM",
-                cause=text,
                 diagnostics={"file": text, "expected": text, "found": text, text: [text], "damage": [text]},
                 screen=lab.screen(),
             )

@@ -91,9 +91,7 @@ def test_hostile_text_is_text(lab: Any, hostile: str) -> None:
                 screen=lab.screen(),
                 diagnostics={"file": hostile, hostile: [hostile, {"a": None}]},
             ),
-            made(
-                "e2", agent=hostile, message=hostile, outcome="fail", category="F-UNCOMMITTED", cause=hostile
-            ),
+            made("e2", agent=hostile, message=hostile, outcome="fail", category="F-UNCOMMITTED"),
             made("e3", agent=hostile, message=hostile, outcome="indeterminate", cause=hostile),
         ],
         name="a <b> 'bench'",

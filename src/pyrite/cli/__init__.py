@@ -43,6 +43,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
         "measure": ("pyrite.cli.numbers:measure", "FPR, FDR, TPR, kappa ... of judges against truth."),
         "compare": ("pyrite.cli.pairs:compare", "Is one judge more generous, or only luckier?"),
         "plan": ("pyrite.cli.pairs:plan", "How many tasks and episodes a question needs."),
+        "gate": ("pyrite.cli.gate:gate", "May this judge be a reward? Ten lines, by one-sided bounds."),
         "report": ("pyrite.cli.numbers:report", "Write report.json and one self-contained report.html."),
     },
     "all": {
@@ -122,10 +123,12 @@ class _Ended(KeyboardInterrupt):
 def _ending_cleanly() -> Iterator[None]:
     """Clean up where somebody wants this process to end; a signal that is ignored or handled stays so."""
 
+    seen: list[int] = []
+
     def end(number: int, frame: object) -> None:
-        for other in ours:
-            signal.signal(other, signal.SIG_IGN)
-        raise _Ended(number)
+        seen.append(number)
+        if len(seen) == 1:  # cleaning up is not interrupted again
+            raise _Ended(number)
 
     here = threading.current_thread() is threading.main_thread()
     wanted = (signal.SIGTERM, signal.SIGHUP) if here else ()

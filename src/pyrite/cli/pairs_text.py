@@ -36,7 +36,8 @@ def compared(result: Mapping[str, Any]) -> str:
     n = result["rows"] if "rows" in result else result["episodes"]
     of = f" ({result['stratum']})" if result["stratum"] else ""
     episodes = numbers.count(n, "episode")
-    return f"{numbers.count(len(result['pairs']), 'pair')}, {episodes}{of} in {numbers.count(result['tasks'], 'task')}"
+    pairs, tasks = numbers.count(len(result["pairs"]), "pair"), numbers.count(result["tasks"], "task")
+    return f"{pairs}, {episodes}{of} in {tasks}"
 
 
 def print_compare(result: Mapping[str, Any], *, no_color: bool) -> None:
@@ -49,6 +50,9 @@ def print_compare(result: Mapping[str, Any], *, no_color: bool) -> None:
         ]
         stratum = f", {result['stratum']}" if result["stratum"] else ""
         screen.result(f"{_RATES[family['metric']]} ({family['condition']}{stratum}): a minus b")
+        if not family["tested"]:
+            screen.result(f"  null: {', '.join(sorted({words(pair['reason']) for pair in pairs}))}\n")
+            continue
         _pair_table(pairs, no_color=no_color)
         for line in _family_lines(family, pairs):
             screen.result(_wrapped(line))
@@ -105,8 +109,8 @@ def _family_lines(family: Mapping[str, Any], pairs: list[Mapping[str, Any]]) -> 
     omnibus = family["cochrans_q"]
     if omnibus is not None and omnibus["p"] is not None:
         yield (
-            f"all judges at once: Cochran's Q {omnibus['statistic']:.1f}, p {numbers.p_value(omnibus['p'])} on "
-            f"{numbers.count(omnibus['n'], 'episode')}, taken for independent"
+            f"all judges at once: Cochran's Q {omnibus['statistic']:.1f}, p {numbers.p_value(omnibus['p'])} "
+            f"on {numbers.count(omnibus['n'], 'episode')}, taken for independent"
         )
     naive = [
         pair
@@ -115,13 +119,14 @@ def _family_lines(family: Mapping[str, Any], pairs: list[Mapping[str, Any]]) -> 
     ]
     for pair in naive:
         yield (
-            f"{pair['a']} − {pair['b']}: McNemar's test has p {numbers.p_value(pair['p_mcnemar'])} only because it "
-            "takes the episodes of one task for independent, and one pair for all"
+            f"{pair['a']} − {pair['b']}: McNemar's p of {numbers.p_value(pair['p_mcnemar'])} takes the "
+            "episodes of one task for independent, and this pair for the only one; it decides nothing"
         )
     lost = [pair for pair in pairs if pair["lost"]]
     for pair in lost:
         yield (
-            f"{pair['a']} − {pair['b']}: {numbers.count(pair['lost'], 'episode')} left out, not decided by both"
+            f"{pair['a']} − {pair['b']}: {numbers.count(pair['lost'], 'episode')} left out, "
+            "not decided by both"
         )
 
 
@@ -132,8 +137,8 @@ def _method(result: Mapping[str, Any]) -> str:
     made = f" ({', '.join(methods)})" if methods else ""
     return (
         f"Test: sign flips by {' or '.join(units)}{made}, p after Holm over the pairs of a table. Interval: "
-        f"{level}, one pair at a time. not shown: not shown to differ. detectable: the smallest difference found "
-        f"with {100 * result['power']:.0f}{THIN}% power on these episodes."
+        f"{level}, one pair at a time. not shown: not shown to differ. detectable: the smallest difference "
+        f"found with {100 * result['power']:.0f}{THIN}% power on these episodes."
     )
 
 
@@ -166,7 +171,7 @@ def print_plan(result: Mapping[str, Any], *, no_color: bool) -> None:
         why = f": {words(found['reason'])}" if found["value"] is None else ""
         screen.result(
             _wrapped(
-                f"{numbers.count(found['failed'], 'failed episode')} can tell two judges apart that differ by "
+                f"{numbers.count(found['failed'], 'failed episode')} can tell judges apart that differ by "
                 f"{shown}{why} (were they independent: {numbers.distance(found['independent'])})"
             )
         )
@@ -185,6 +190,8 @@ def _assumptions(assumed: Mapping[str, Any]) -> Iterator[str]:
         one = assumed[name]
         if one["value"] is not None:
             shown = f"{one['value']:.2f}" if name.startswith("icc") else numbers.percent(one["value"])
+            if name in {"difference", "half_width"}:
+                shown = numbers.distance(one["value"])
             yield f"{title} {shown} ({_SOURCES[one['from']]})"
     one = assumed["per_task"]
     yield f"{one['value']:.3g} failed episodes a task ({_SOURCES[one['from']]})"

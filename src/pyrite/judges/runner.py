@@ -160,7 +160,8 @@ async def _ask_one(
     for start in range(0, len(todo), BATCH):
         calls = [asyncio.ensure_future(one(entry, run)) for entry, run in todo[start : start + BATCH]]
         try:
-            await asyncio.gather(*calls)
+            with redirect_stdout(sys.stderr):  # of all at once: calls that overlap would restore it wrongly
+                await asyncio.gather(*calls)
         finally:  # also of a batch that is interrupted, what is answered is kept
             answered = [call.result() for call in calls if call.done() and _answered(call)]
             asked.new += append_lines(path, [line for line in answered if line is not None])
@@ -177,8 +178,7 @@ async def _verdict(
     started, at = time.monotonic(), now()
     try:
         package = Package(load(bench, entry), bench.paths.image)
-        with redirect_stdout(sys.stderr):
-            reply = await labelled.judge.judge(package, run)
+        reply = await labelled.judge.judge(package, run)
         return _line(labelled, entry, run, reply, at, time.monotonic() - started)
     except (Exception, SystemExit) as exc:  # a judge is anybody's code: one failure never stops the rest
         known = isinstance(exc, Unavailable | InputError)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from pyrite.errors import InputError, boundary
 from pyrite.measure.gate_lines import Part, Subject, fact, line, some, unknown, upper
-from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS
+from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Codes8
 from pyrite.metrics.gate import Answer
 
 ELSEWHERE = "a column from elsewhere does not tell"
@@ -187,6 +187,6 @@ def _read_by_people(subject: Subject, health: Health | None) -> Part:
     return fact(name, Answer.PASS, reason, false_positives=n, read=done)
 
 
-def tells_indeterminate(truth: Sequence[int] | Any) -> bool:
+def tells_indeterminate(truth: Codes8) -> bool:
     """Whether a truth column from elsewhere knows anything but pass and fail."""
     return bool(((truth != PASS) & (truth != FAIL)).any())

@@ -12,6 +12,9 @@ from pyrite.measure.table import FAIL, PASS, Codes32, Factor, Flags
 from pyrite.metrics.fdr import Rate, effective, projected_fdr, task_shares
 from pyrite.metrics.gate import Answer, Bound, at_most, mean_bound
 
+EVERYBODY = "all episodes"
+"""Whose success rate it is where no agent is known."""
+
 
 def false_accepts(subject: Subject) -> dict[str, Any]:
     """Line 1: FPR of the natural failures, and of those that look like successes."""
@@ -37,8 +40,8 @@ def training_set(subject: Subject) -> dict[str, Any]:
     limit = subject.limits.fdr
     if subject.limits.sampling == "one-per-task":
         shares = task_shares(*_by_task(subject))
-        found = mean_bound(shares, confidence=subject.confidence, empty="nothing_accepted")
-        return line(2, [upper("FDR with one accepted episode a task", found, limit)])
+        balanced = mean_bound(shares, confidence=subject.confidence, empty="nothing_accepted")
+        return line(2, [upper("FDR with one accepted episode a task", balanced, limit)])
     success, whose = lowest_success(subject)
     level = 2 * subject.confidence - 1
     fpr, tpr = (_effective(subject, truth, level) for truth in (FAIL, PASS))
@@ -49,6 +52,9 @@ def training_set(subject: Subject) -> dict[str, Any]:
         reason = "single_cluster" if None in (fpr, tpr) else reason
     bounds = Bound(found.value, found.low, found.high, found.n, size=None, method=found.method, reason=reason)
     part = upper("FDR at the lowest success rate", bounds, limit, success_rate=success, of=whose)
+    if whose == EVERYBODY and part["answer"] == Answer.PASS:
+        reason = "who acted is not known, so a weaker agent may be among them: name the agent or success_rate"
+        part |= {"answer": Answer.INSUFFICIENT.value, "reason": reason}
     return line(2, [part])
 
 
@@ -69,7 +75,7 @@ def lowest_success(subject: Subject) -> tuple[float | None, str | None]:
     if rates:
         return min(rates)
     n = int(scored.sum())
-    return (float((scored & passed).sum()) / n, "all episodes") if n else (None, None)
+    return (float((scored & passed).sum()) / n, EVERYBODY) if n else (None, None)
 
 
 def recognised(subject: Subject, *, tells_unusable: bool) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def _contrast(subject: Subject, name: str, condition: str, base: str) -> Part:
 
 
 def _asserts(subject: Subject, condition: str) -> Flags | None:
-    """Episodes whose final message asserts success, as the claim baseline read it; None if it was not asked."""
+    """Episodes whose final message asserts success, as the claim baseline read it; None if not asked."""
     if (CLAIM_JUDGE, condition) not in subject.table.asked():
         return None
     flags: Flags = votes_of(subject.table, CLAIM_JUDGE, condition).verdict == SUCCESS

@@ -11,10 +11,12 @@ import numpy as np
 from pyrite.errors import UsageError
 from pyrite.measure.bench import table_from_bench
 from pyrite.measure.blocks import compact
-from pyrite.measure.compare import CONSTANT, Side, leading_stratum, side
+from pyrite.measure.compare import Side, leading_stratum, side
+from pyrite.measure.finding import is_shortcut
 from pyrite.measure.table import FAIL, PASS, Episodes, Flags
 from pyrite.metrics import plan as sizes
 from pyrite.metrics.compare import discordance
+from pyrite.metrics.intervals import LEVEL
 from pyrite.records import SCHEMA_VERSION
 from pyrite.store.bench import Bench
 
@@ -50,7 +52,7 @@ def plan(
     assumed: Mapping[str, float | None],
     *,
     power: float = sizes.POWER,
-    level: float = sizes.LEVEL,
+    level: float = LEVEL,
 ) -> dict[str, Any]:
     """Failed episodes, tasks and episodes for each question, and what `failed` episodes could show.
 
@@ -89,6 +91,7 @@ Question = tuple[str, str, str, Callable[[float], int | None], str]
 def _questions(value: Mapping[str, Any], power: float, level: float) -> Iterator[Question]:
     fpr, gap, limit = value["fpr"], value["difference"], value["limit"]
     discordant = max(value["discordant"], gap)
+    passing = fpr if fpr < limit else limit / 2
     yield (
         "precision",
         f"an FPR of {_points(fpr)} % to within {_points(value['half_width'])} points",
@@ -105,10 +108,10 @@ def _questions(value: Mapping[str, Any], power: float, level: float) -> Iterator
     )
     yield (
         "gate",
-        f"FPR at most {_points(limit)} %, of a judge at {_points(fpr)} %",
+        f"FPR at most {_points(limit)} %, of a judge at {_points(passing)} %",
         "icc",
-        lambda deff: sizes.gate_size(limit, fpr, deff=deff, power=power, confidence=level),
-        "the judge is not below the limit, or too near to it",
+        lambda deff: sizes.gate_size(limit, passing, deff=deff, power=power, confidence=level),
+        "the judge is too near to the limit",
     )
     yield (
         "pair",
@@ -182,17 +185,11 @@ def _warnings(value: Mapping[str, Any], questions: list[dict[str, Any]]) -> list
             f"{_points(value['difference'])} % is taken for --discordant"
         )
     if value["per_task"] > 1 and value["icc"] > 0:
-        told.append(
-            "more tasks say more than more episodes of the same tasks: an ICC counts each repeat less"
-        )
+        told.append("more tasks say more than more episodes of the same tasks")
     if value["per_task"] < 1:
-        told.append(
-            "a task gives less than one failed episode: tasks with several weigh more than is assumed"
-        )
+        told.append("a task gives less than one failed episode: tasks with several weigh more than assumed")
     if any(one["tasks"] == sizes.MIN_CLUSTERS for one in questions):
-        told.append(
-            f"fewer than {sizes.MIN_CLUSTERS} tasks can show nothing, however many episodes they have"
-        )
+        told.append(f"fewer than {sizes.MIN_CLUSTERS} tasks show nothing, however many episodes they have")
     return told
 
 
@@ -221,7 +218,7 @@ def _seen(bench: Bench) -> dict[str, float]:
     found["success_rate"] = int((rows & (episodes.truth == PASS)).sum()) / scored
     sides: dict[str, list[Side]] = {}
     for judge, condition in table.asked():
-        if judge not in CONSTANT:
+        if not is_shortcut(judge):
             sides.setdefault(condition, []).append(side(table, judge, condition))
     every = [one for judges in sides.values() for one in judges]
     found |= _of_rates(episodes, failed, every)
@@ -273,12 +270,10 @@ def _check(values: Mapping[str, float | None]) -> None:
         if name in _CLOSED and not 0 <= value <= 1:
             raise UsageError(f"{option} {value}", expected="a share from 0 to 1")
         if name == "success_rate" and not 0 <= value < 1:
-            raise UsageError(
-                f"{option} {value}", expected="a share from 0 to below 1: without failures no FPR"
-            )
+            raise UsageError(f"{option} {value}", expected="a share from 0 to below 1")
         if name in {"per_task", "failed"} and not 0 < value <= sizes.MAX_SIZE:
             raise UsageError(f"{option} {value}", expected=f"a number above 0, at most {sizes.MAX_SIZE:,}")
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:.4g}"
+    return f"{100 * share:.3g}"

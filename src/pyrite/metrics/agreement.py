@@ -141,7 +141,7 @@ def coefficient(
     low, high = (float(x) for x in np.quantile(defined, [tail, 1 - tail]))
     skipped = resamples - len(defined)
     method = f"cluster bootstrap by {unit}, percentile, {resamples} resamples"
-    if low == high:
+    if high - low <= 1e-9:
         return Estimate(**common, value=value, reason="no_variation", iid=iid)
     return Estimate(
         **common,

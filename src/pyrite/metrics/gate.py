@@ -100,7 +100,7 @@ def bound(
 
     def by(codes: Codes, unit: str) -> Bound:
         size = int(codes.max()) + 1 if len(codes) else 0
-        events = np.bincount(codes, weights=values.astype(np.float64), minlength=size)
+        events = np.bincount(codes, weights=values, minlength=size).astype(np.float64)
         totals = np.bincount(codes, minlength=size).astype(np.float64)
         return clustered_bound(events, totals, confidence=confidence, unit=unit, empty=empty)
 

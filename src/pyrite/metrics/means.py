@@ -25,7 +25,7 @@ def cluster_sums(values: Floats, cluster: Codes) -> tuple[Floats, Floats]:
     if not len(cluster):
         return np.zeros(0), np.zeros(0)
     order = np.lexsort((values, cluster))
-    sums = np.bincount(cluster[order], weights=values[order])
+    sums = np.bincount(cluster[order], weights=values[order]).astype(np.float64)
     totals = np.bincount(cluster).astype(np.float64)
     kept = totals > 0
     return sums[kept], totals[kept]
@@ -67,7 +67,8 @@ def clustered_mean(
         return Estimate(value=None, level=level, n=0, clusters=0, estimand=estimand, reason=empty)
     sums, totals = cluster_sums(values, cluster)
     value = min(max(float(sums.sum()) / n, bounds[0]), bounds[1])
-    iid = _independent(values, value, bounds, level)
+    ordered = np.sort(values)  # the order of rows must not show in the last digit
+    iid = _independent(ordered, value, bounds, level)
     clusters = len(totals)
     reason = "single_cluster" if clusters < 2 else None
     variance = mean_variance(sums, totals) if clusters > 1 else 0.0
@@ -78,7 +79,7 @@ def clustered_mean(
             value=value, level=level, n=n, clusters=clusters, estimand=estimand, reason=reason, iid=iid
         )
     half = t_quantile(clusters - 1, level) * math.sqrt(variance)
-    alone = float(np.var(values, ddof=1)) / n
+    alone = float(np.var(ordered, ddof=1)) / n
     return Estimate(
         value=value,
         low=max(bounds[0], value - half),

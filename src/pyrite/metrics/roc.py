@@ -44,8 +44,8 @@ def auc(
     ranked = np.where(np.isnan(scores), -np.inf, scores)
     high, low = ranked[passed], ranked[~passed]
     if not len(high) or not len(low):
-        reason = "no_episodes" if not len(scores) else "no_negatives" if len(high) else "no_positives"
-        return Estimate(value=None, level=level, n=len(scores), clusters=0, estimand=estimand, reason=reason)
+        empty = "no_episodes" if not len(scores) else "no_negatives" if len(high) else "no_positives"
+        return Estimate(value=None, level=level, n=len(scores), clusters=0, estimand=estimand, reason=empty)
     of_passed = _placements(high, low)
     of_failed = 1 - _placements(low, high)
     value = float(of_passed.mean())

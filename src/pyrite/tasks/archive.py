@@ -213,7 +213,9 @@ class _Layout:
         if not path or os.path.isdir(self.base + path):
             return True
         names = path.split("/")
-        there = bisect_left(range(1, len(names)), True, key=lambda n: not self._is_folder(names[:n]))
+        there = len(names) - 1
+        if not self._is_folder(names[:there]):
+            there = bisect_left(range(1, there), True, key=lambda n: not self._is_folder(names[:n]))
         self.folders += len(names) - there
         if self.folders > self.limits.entries:
             raise StateUnreadable(f"the archive has more than {self.limits.entries} folders")

@@ -20,6 +20,7 @@ from pyrite.errors import InputError
 from pyrite.records import BLAME, Facts, Meta, Outcome, Truth
 from pyrite.sandbox import forkserver
 from pyrite.store.bench import Bench, now
+from pyrite.store.scratch import require_room
 from pyrite.tasks import archive
 from pyrite.tasks.task import Task
 from pyrite.truth import categories

@@ -1,0 +1,104 @@
+"""What showing the agent's claim does to a judge: a paired contrast on the same failed episodes.
+
+Only episodes whose final message claims success tell anything: without a claim the two packages are alike,
+and those episodes are the placebo group. Whether the claim informs the judge or makes it lenient shows in
+the discrimination d' (unchanged by leniency) and the criterion c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyrite.metrics.compare import discordance, mcnemar_exact, sign_flip
+from pyrite.metrics.intervals import LEVEL, special
+from pyrite.metrics.paired import difference
+from pyrite.records import Estimate
+
+Flags = NDArray[np.bool_]
+Codes = NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """How a judge's acceptance of the same episodes moves between two conditions."""
+
+    difference: Estimate
+    """Acceptance with minus without, (flip_in - flip_out) / n."""
+    flip_in: int
+    """Accepted with the claim only."""
+    flip_out: int
+    """Accepted without the claim only."""
+    p_signflip: float | None
+    """By task; None where there is no episode."""
+    p_signflip_method: str | None
+    p_mcnemar: float | None
+    """Exact, episodes taken for independent: for reference."""
+
+
+@dataclass(frozen=True)
+class Discrimination:
+    """Signal detection: how well a judge tells passed from failed, and how lenient it is."""
+
+    d_prime: float | None
+    criterion: float | None
+    """Below 0 is lenient."""
+    corrected: bool
+    """Rates of 0 or 1 were replaced by (k + .5) / (n + 1)."""
+    reason: str | None
+
+
+def contrast(
+    with_claim: Flags, without: Flags, cluster: Codes, *, estimand: str, empty: str, level: float = LEVEL
+) -> Contrast:
+    """Acceptance in one condition minus the other, on episodes decided in both; one entry an episode.
+
+    The interval is that of `paired.difference`, the p-value of the sign-flip test by task decides. Give
+    failed episodes for the effect on the FPR, passed ones for that on the TPR, episodes without a claim
+    or two halves of the runs of one condition for the noise floor.
+
+    >>> shown = np.repeat([True, False, False], [14, 4, 62])
+    >>> hidden = np.repeat([False, True, False], [14, 4, 62])
+    >>> found = contrast(shown, hidden, np.arange(80), estimand="claim effect", empty="no_negatives")
+    >>> found.difference.value, found.flip_in, found.flip_out, round(found.p_mcnemar, 4)
+    (0.125, 14, 4, 0.0309)
+    """
+    cells = discordance(with_claim, without, cluster)
+    found = difference(
+        cells.both, cells.first, cells.second, cells.neither, estimand=estimand, empty=empty, level=level
+    )
+    _, flip_in, flip_out, _ = cells.totals()
+    if not len(with_claim):
+        return Contrast(found, 0, 0, None, None, None)
+    flipped = sign_flip(cells.first - cells.second)
+    return Contrast(
+        difference=found,
+        flip_in=flip_in,
+        flip_out=flip_out,
+        p_signflip=flipped.p,
+        p_signflip_method=flipped.method,
+        p_mcnemar=mcnemar_exact(flip_in, flip_out),
+    )
+
+
+def discrimination(tp: int, fn: int, fp: int, tn: int) -> Discrimination:
+    """d' = z(TPR) - z(FPR) and criterion c = -(z(TPR) + z(FPR)) / 2; None without passes or failures.
+
+    Where a rate is 0 or 1 both rates are log-linear, (k + .5) / (n + 1) (Hautus 1995).
+
+    >>> found = discrimination(18, 2, 12, 68)
+    >>> round(found.d_prime, 3), round(found.criterion, 3), found.corrected
+    (2.318, -0.123, False)
+    """
+    positives, negatives = tp + fn, fp + tn
+    if not positives or not negatives:
+        return Discrimination(None, None, False, "no_positives" if not positives else "no_negatives")
+    corrected = tp in {0, positives} or fp in {0, negatives}
+    if corrected:
+        hit, alarm = (tp + 0.5) / (positives + 1), (fp + 0.5) / (negatives + 1)
+    else:
+        hit, alarm = tp / positives, fp / negatives
+    z_hit, z_alarm = float(special().ndtri(hit)), float(special().ndtri(alarm))
+    return Discrimination(z_hit - z_alarm, -(z_hit + z_alarm) / 2, corrected, None)
