@@ -92,14 +92,15 @@ def resampling(columns: dict[str, NDArray[Any]], resamples: int, few: int, round
 
 def commands(columns: dict[str, NDArray[Any]], folder: Path, rounds: int) -> None:
     """Time `pyrite measure` with all its figures on the same rows in a file, and its largest memory."""
-    print(f"{'pyrite measure --table, the whole command':44}{'s':>10}{'MB':>8}{'file, MB':>14}")
+    print(f"{'pyrite measure --table, the whole command':44}{'s':>10}{'CPU s':>8}{'MB':>8}{'file, MB':>12}")
     found = {}
     for suffix in ("parquet", "jsonl"):
         path = write(columns, folder / f"verdicts.{suffix}")
         runs = [command(path) for _ in range(rounds)]
-        took, memory = statistics.median(run[0] for run in runs), max(run[1] for run in runs)
-        found[suffix] = runs[0][2]
-        print(f"from {suffix:39}{took:10.2f}{memory:8.0f}{path.stat().st_size / 1e6:14.1f}")
+        took, busy = statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
+        memory, found[suffix] = max(run[2] for run in runs), runs[0][3]
+        size = path.stat().st_size / 1e6
+        print(f"from {suffix:39}{took:10.2f}{busy:8.2f}{memory:8.0f}{size:12.1f}")
     if found["parquet"] != found["jsonl"]:
         raise SystemExit("the same rows in two formats give two results")
     for name, judge in found["parquet"]["judges"].items():
@@ -180,8 +181,8 @@ def by_pandas(columns: dict[str, NDArray[Any]], resamples: int) -> tuple[float, 
     return statistics.median(times), np.mean(found, axis=0)
 
 
-def command(path: Path) -> tuple[float, float, dict[str, Any]]:
-    """(seconds, largest resident MB, result) of one `pyrite measure`."""
+def command(path: Path) -> tuple[float, float, float, dict[str, Any]]:
+    """(seconds, seconds of processors, largest resident MB, result) of one `pyrite measure`."""
     options = ["--truth", "truth", "--cluster", "task", "--verdicts", ",".join(JUDGES), "--json", "--quiet"]
     arguments = [sys.executable, "-m", "pyrite", "measure", "--table", str(path), *options]
     answer = path.with_suffix(".answer.json")
@@ -193,7 +194,8 @@ def command(path: Path) -> tuple[float, float, dict[str, Any]]:
     took = time.perf_counter() - started
     if child.returncode != 0:
         raise SystemExit(f"pyrite measure left with {child.returncode}")
-    return took, usage.ru_maxrss / 1000, json.loads(answer.read_text(encoding="utf-8"))
+    busy = usage.ru_utime + usage.ru_stime
+    return took, busy, usage.ru_maxrss / 1000, json.loads(answer.read_text(encoding="utf-8"))
 
 
 # --- the rows

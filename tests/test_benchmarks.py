@@ -32,3 +32,26 @@ def test_verify_compares_the_usual_loop_with_isolated_forks() -> None:
     for seconds, rate, *_ in rows.values():
         assert float(seconds) * float(rate) == pytest.approx(8, rel=0.1)
     assert "desk verifier 0" in lines[-1]
+
+
+@pytest.mark.slow
+def test_metrics_compares_three_ways_to_resample_and_the_whole_command() -> None:
+    for name in ("pandas", "scipy"):
+        pytest.importorskip(name)
+    sizes = ["--rows", "20000", "--tasks", "400", "--resamples", "500", "--rounds", "1", "--pandas", "2"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "metrics.py"), *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    rows = {line[:44].strip(): line[44:].split() for line in lines}
+    loop, scipy, ours = (
+        float(rows[name][0])
+        for name in ("pandas, groups put together", "scipy.stats.bootstrap on counts", "pyrite")
+    )
+    assert loop > 20 * ours
+    assert scipy > ours
+    for suffix in ("parquet", "jsonl"):
+        seconds, _, memory, _ = map(float, rows[f"from {suffix}"])
+        assert 0 < seconds < 60
+        assert 50 < memory < 1000

@@ -11,6 +11,7 @@ does. Workers end with their parent, however that ends.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import multiprocessing
 import os
 import shutil
@@ -190,6 +191,8 @@ def _place_sockets() -> None:
     usual = tempfile.gettempdir()
     base = usual if len(os.fsencode(usual)) <= _BASE_BYTES else "/tmp"  # noqa: S108 - the name is random
     _SOCKETS.append(tempfile.mkdtemp(prefix=f"pyrite-pool-{os.getpid()}-", dir=base))
+    held = os.open(_SOCKETS[0], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    fcntl.flock(held, fcntl.LOCK_EX)  # until this process ends: what is not locked is swept away
     # after multiprocessing has removed its own folder, which is done at -100
     util.Finalize(None, shutil.rmtree, (_SOCKETS[0], True), exitpriority=-110)
     tempfile.tempdir = _SOCKETS[0]

@@ -111,24 +111,18 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-class _Ended(KeyboardInterrupt):
-    """SIGTERM or SIGHUP: cleaned up after like ctrl-C, but nothing in flight is waited for."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.exit_code = 128 + number
-
-
 @contextlib.contextmanager
-def _ending_cleanly() -> Iterator[None]:
-    """Clean up where somebody wants this process to end; a signal that is ignored or handled stays so."""
+def _ending_cleanly() -> Iterator[list[int]]:
+    """Make SIGTERM and SIGHUP a `KeyboardInterrupt`, so that they are cleaned up after like ctrl-C.
 
+    Gives the list that the signals are noted in. A signal that is ignored or handled already stays so.
+    """
     seen: list[int] = []
 
     def end(number: int, frame: object) -> None:
         seen.append(number)
-        if len(seen) == 1:  # cleaning up is not interrupted again
-            raise _Ended(number)
+        if len(seen) == 1 and not _cancel_tasks():  # cleaning up is not interrupted again
+            raise KeyboardInterrupt
 
     here = threading.current_thread() is threading.main_thread()
     wanted = (signal.SIGTERM, signal.SIGHUP) if here else ()
@@ -136,27 +130,47 @@ def _ending_cleanly() -> Iterator[None]:
     for number in ours:
         signal.signal(number, end)
     try:
-        yield
+        yield seen
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
 
 
+def _cancel_tasks() -> bool:
+    """Cancel what an event loop of this thread is doing: an exception thrown into it would be logged."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return False
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    for task in asyncio.all_tasks(loop):
+        task.cancel()
+    loop.call_soon_threadsafe(lambda: None)  # it may be waiting
+    return True
+
+
 def run(arguments: list[str]) -> int:
     """Run one command; every error becomes a message and an exit code, never a traceback."""
-    with _ending_cleanly():
-        return _run(arguments)
+    with _ending_cleanly() as signals:
+        try:
+            return _run(arguments, signals)
+        except BaseException:  # a cancelled event loop has its own
+            if not signals:
+                raise
+            return _interrupted(arguments, signals)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], signals: list[int]) -> int:
     try:
         done = app.main(arguments, prog_name="pyrite", standalone_mode=False)
         sys.stdout.flush()
         return done if isinstance(done, int) else 0
     except click.ClickException as exc:
         return _tell(_usage(exc), arguments)
-    except (KeyboardInterrupt, click.Abort) as exc:
-        return _interrupted(exc, arguments)
+    except (KeyboardInterrupt, click.Abort):
+        return _interrupted(arguments, signals)
     except SystemExit as exc:
         if type(sys.stdout).__name__ == "PacifyFlushWrapper":  # the reader of a pipe has gone
             return 0
@@ -181,8 +195,8 @@ def _again(arguments: list[str]) -> str:
     return shlex.join(["pyrite", *arguments, *RESUME])
 
 
-def _interrupted(exc: BaseException, arguments: list[str]) -> int:
-    """Say what is safe and how to go on; the exit code of ctrl-C or of the signal."""
+def _interrupted(arguments: list[str], signals: list[int]) -> int:
+    """Say what is safe and how to go on; the exit code of the signal, or of ctrl-C."""
     what = "interrupted: what was finished is on disk and safe"
     with contextlib.suppress(OSError):  # the terminal may be what has gone
         if "--json" in arguments:
@@ -190,8 +204,7 @@ def _interrupted(exc: BaseException, arguments: list[str]) -> int:
             problem.code = "interrupted"
             click.echo(problem.as_json())
         click.echo(f"\n{what}\ngo on: {_again(arguments)}", err=True)
-    ended = exc.__cause__ if isinstance(exc, click.Abort) else exc
-    return ended.exit_code if isinstance(ended, _Ended) else 130
+    return 128 + signals[0] if signals else 130
 
 
 def _usage(exc: click.ClickException) -> UsageError:

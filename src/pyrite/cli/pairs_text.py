@@ -67,8 +67,7 @@ def _pair_table(pairs: list[Mapping[str, Any]], *, no_color: bool) -> None:
         ("a − b", "left"),
         ("difference pp", "right"),
         ("p Holm", "right"),
-        ("a only", "right"),
-        ("b only", "right"),
+        ("only a/b", "right"),
         ("n", "right"),
         ("tasks", "right"),
         ("detectable", "right"),
@@ -87,8 +86,7 @@ def _pair_table(pairs: list[Mapping[str, Any]], *, no_color: bool) -> None:
                 (f"{pair['a']} − {pair['b']}", look),
                 (shown, look),
                 (numbers.p_value(pair["p_holm"]), look),
-                (f"{pair['a_only']:,}", ""),
-                (f"{pair['b_only']:,}", ""),
+                (f"{pair['a_only']:,}/{pair['b_only']:,}", ""),
                 (f"{pair['n']:,}", ""),
                 (f"{pair['clusters']:,}", ""),
                 (numbers.distance(pair["detectable_difference"]), ""),
@@ -102,7 +100,7 @@ def verdict(pair: Mapping[str, Any]) -> str:
     """differs, not shown to differ, or why it could not be tested."""
     if pair["differs"] is None:
         return f"null: {words(pair['reason'])}"
-    return "differs" if pair["differs"] else "not shown"
+    return "differs" if pair["differs"] else "not shown to differ"
 
 
 def _family_lines(family: Mapping[str, Any], pairs: list[Mapping[str, Any]]) -> Iterator[str]:
@@ -113,21 +111,17 @@ def _family_lines(family: Mapping[str, Any], pairs: list[Mapping[str, Any]]) -> 
             f"on {numbers.count(omnibus['n'], 'episode')}, taken for independent"
         )
     naive = [
-        pair
-        for pair in pairs
-        if pair["differs"] is False and pair["p_mcnemar"] is not None and pair["p_mcnemar"] <= family["alpha"]
+        pair for pair in pairs if pair["differs"] is False and (pair["p_mcnemar"] or 0.0) <= family["alpha"]
     ]
-    for pair in naive:
+    if naive:
         yield (
-            f"{pair['a']} − {pair['b']}: McNemar's p of {numbers.p_value(pair['p_mcnemar'])} takes the "
-            "episodes of one task for independent, and this pair for the only one; it decides nothing"
+            "McNemar's test, which takes the episodes of one task for independent and each pair for the only "
+            f"one, would have called {len(naive)} of the pairs not shown to differ different"
         )
-    lost = [pair for pair in pairs if pair["lost"]]
-    for pair in lost:
-        yield (
-            f"{pair['a']} − {pair['b']}: {numbers.count(pair['lost'], 'episode')} left out, "
-            "not decided by both"
-        )
+    for pair in pairs:
+        if pair["lost"]:
+            left_out = numbers.count(pair["lost"], "episode")
+            yield f"{pair['a']} {numbers.MINUS} {pair['b']}: {left_out} left out, not decided by both"
 
 
 def _method(result: Mapping[str, Any]) -> str:
@@ -137,7 +131,7 @@ def _method(result: Mapping[str, Any]) -> str:
     made = f" ({', '.join(methods)})" if methods else ""
     return (
         f"Test: sign flips by {' or '.join(units)}{made}, p after Holm over the pairs of a table. Interval: "
-        f"{level}, one pair at a time. not shown: not shown to differ. detectable: the smallest difference "
+        f"{level}, one pair at a time. detectable: the smallest difference "
         f"found with {100 * result['power']:.0f}{THIN}% power on these episodes."
     )
 

@@ -151,25 +151,22 @@ async def _ask_one(
     path = bench.paths.verdict_file(labelled.label, condition)
     gate = asyncio.Semaphore(in_flight)
 
-    async def one(entry: EvidenceEntry, run: int) -> VerdictLine | None:
+    async def one(place: int, entry: EvidenceEntry, run: int) -> None:
         async with gate:
             line = await _verdict(bench, labelled, entry, run, asked)
+            if line is not None:
+                answered[place] = line
             watch.tick(f"{labelled.label} {condition} {entry.episode_id}")
-            return line
 
     for start in range(0, len(todo), BATCH):
-        calls = [asyncio.ensure_future(one(entry, run)) for entry, run in todo[start : start + BATCH]]
+        answered: dict[int, VerdictLine] = {}
+        batch = enumerate(todo[start : start + BATCH])
         try:
             with redirect_stdout(sys.stderr):  # of all at once: calls that overlap would restore it wrongly
-                await asyncio.gather(*calls)
+                await asyncio.gather(*(one(place, entry, run) for place, (entry, run) in batch))
         finally:  # also of a batch that is interrupted, what is answered is kept
-            answered = [call.result() for call in calls if call.done() and _answered(call)]
-            asked.new += append_lines(path, [line for line in answered if line is not None])
+            asked.new += append_lines(path, [answered[place] for place in sorted(answered)])
     return asked
-
-
-def _answered(call: asyncio.Future[VerdictLine | None]) -> bool:
-    return not call.cancelled() and call.exception() is None
 
 
 async def _verdict(

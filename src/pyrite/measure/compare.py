@@ -161,6 +161,7 @@ def _compared(
             ]
             family = _family(metric, condition, found, settings)
             family["cochrans_q"] = _omnibus(episodes, rows, metric, judges)
+            family["together"] = _together(episodes, rows, metric, judges)
             pairs += found
             families.append(family)
     told = [family["warning"] for family in families if family["warning"]]
@@ -314,6 +315,20 @@ def _omnibus(episodes: Episodes, rows: Flags, metric: str, judges: list[Side]) -
     if found.statistic is None:
         reason = "no_disagreement" if inside.any() else "no_common_verdicts"
     return {"n": int(inside.sum()), **found._asdict(), "reason": reason}
+
+
+def _together(episodes: Episodes, rows: Flags, metric: str, judges: list[Side]) -> dict[str, Any]:
+    """Which judges accept the same episodes, of those that all of them decided: a count a set of judges."""
+    inside = rows & (episodes.truth == METRICS[metric][0])
+    for one in judges:
+        inside = inside & one.decided
+    accepted = np.stack([one.accepted[inside] for one in judges], axis=1)
+    patterns, counts = np.unique(accepted, axis=0, return_counts=True)
+    sets = [
+        {"judges": [one.name for one, yes in zip(judges, pattern, strict=True) if yes], "n": int(n)}
+        for pattern, n in zip(patterns, counts, strict=True)
+    ]
+    return {"n": int(inside.sum()), "sets": sorted(sets, key=lambda one: (-one["n"], one["judges"]))}
 
 
 def side(table: Table, judge: str, condition: str) -> Side:

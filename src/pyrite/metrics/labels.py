@@ -24,6 +24,8 @@ FAIL, PASS, NONE = 0, 1, -1
 """A label; NONE where an annotator gave none, or one that is neither pass nor fail."""
 PROCESS_CORRECT = 0.8
 """Least median process score of a correct process."""
+ROUNDING = 1e-6
+"""Scores are often stored in single precision: the median of 0.7 and 0.9 is then 0.79999998."""
 
 
 class Agreement(NamedTuple):
@@ -154,6 +156,6 @@ def process_outcome(median: Floats) -> Labels:
     >>> process_outcome(np.array([0.8, 0.79, np.nan])).tolist()
     [1, 0, -1]
     """
-    found = np.where(median >= PROCESS_CORRECT - 1e-9, PASS, FAIL)
+    found = np.where(median >= PROCESS_CORRECT - ROUNDING, PASS, FAIL)
     found[~np.isfinite(median)] = NONE
     return found.astype(np.int8)

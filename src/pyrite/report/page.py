@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import pyrite
 from pyrite.measure.finding import finding, subject
-from pyrite.report import numbers, plots, sections
+from pyrite.report import numbers, pairs, plots, sections
 from pyrite.report.endings import MAX_LINES, Endings
 from pyrite.report.text import cut, label, lines, plain
 
@@ -25,10 +25,12 @@ def render(
     *,
     endings: Endings | None,
     no_endings: str,
+    compared: Mapping[str, Any] | None = None,
+    no_pairs: str = "the judges were not compared",
     inputs: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> str:
-    """The whole page as HTML. `no_endings` says why `endings` is None."""
+    """The whole page as HTML. `no_endings` and `no_pairs` say why `endings` and `compared` are None."""
     strata = sections.strata(result)
     page = environment().get_template("page.html.j2")
     return page.render(
@@ -43,6 +45,8 @@ def render(
         methods=sections.methods(result),
         endings=endings,
         no_endings=no_endings,
+        compared=compared,
+        no_pairs=no_pairs,
         max_lines=MAX_LINES,
         inputs=inputs,
         options=options,
@@ -132,7 +136,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    found.globals.update(numbers=numbers, plots=plots, sections=sections, cut=cut, label=label, lines=lines)
+    found.globals.update(
+        numbers=numbers, pairs=pairs, plots=plots, sections=sections, cut=cut, label=label, lines=lines
+    )
     return found
 
 

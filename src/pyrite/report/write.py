@@ -10,6 +10,7 @@ from typing import Any
 
 import pyrite
 from pyrite.errors import InputError, UsageError
+from pyrite.measure.compare import compare_bench
 from pyrite.measure.finding import finding
 from pyrite.measure.measure import undecided
 from pyrite.report.endings import Endings, endings
@@ -53,6 +54,7 @@ def write(
         _refuse_other_options(bench.paths.report_json, kept)
     said = result.get("finding") or finding(result)
     picture, no_picture = _picture(bench, order)
+    compared, no_pairs = _compared(bench, result, kept)
     inputs = digests(bench)
     document = {
         **result,
@@ -61,13 +63,39 @@ def write(
         "options": kept,
         "inputs": inputs,
         "endings": _endings_json(picture),
+        "comparison": compared,
     }
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
-    page = render(document, endings=picture, no_endings=no_picture, inputs=inputs, options=kept)
+    page = render(
+        document,
+        endings=picture,
+        no_endings=no_picture,
+        compared=compared,
+        no_pairs=no_pairs,
+        inputs=inputs,
+        options=kept,
+    )
     data = page.encode()
     write_bytes(bench.paths.report_html, data)
     write_bytes(bench.paths.report_json, text.encode() + b"\n")
     return Written(bench.paths.report_json, bench.paths.report_html, undecided(dict(result)), said, len(data))
+
+
+def _compared(
+    bench: Bench, result: Mapping[str, Any], options: Mapping[str, Any]
+) -> tuple[dict[str, Any] | None, str]:
+    """All pairs of judges of the leading stratum; None and why where there are none to compare."""
+    if result["lead"] is None:
+        return None, "no stratum has a failed episode"
+    try:
+        found = compare_bench(
+            bench, stratum=result["lead"], level=result["level"], seed=options.get("seed", 0)
+        )
+    except InputError:
+        raise
+    except UsageError as exc:
+        return None, exc.what
+    return found, ""
 
 
 def _picture(bench: Bench, order: Sequence[str]) -> tuple[Endings | None, str]:
