@@ -1,45 +1,191 @@
-"""The folder of a pool's sockets stays as long as its process does, whoever sweeps."""
+"""Work in processes: results, errors, ctrl-C once and twice, SIGTERM, workers that are killed."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
-SCRIPT = """
-import os
+import pytest
+
+from pyrite import pool
+from pyrite.errors import RunError
+
+PROGRAM = """
+import os, signal, sys, time
 from pathlib import Path
 from pyrite import pool
-from pyrite.store import scratch
+
+def work(item):
+    kind, _, rest = item.partition(":")
+    Path(sys.argv[1] if len(sys.argv) > 1 else os.environ["PLACE"], f"began-{os.getpid()}-{item}").touch()
+    try:
+        if kind == "sleep":
+            time.sleep(float(rest))
+        return item
+    finally:
+        print("cleaned", item, flush=True)
 
 if __name__ == "__main__":
-    assert sorted(pool.run(abs, [-1, -2], jobs=2)) == [(-2, 2), (-1, 1)]
-    folder = Path(pool._SOCKETS[0])
-    left = folder.with_name(f"pyrite-pool-{os.getpid()}-left")
-    left.mkdir()
-    scratch._NEW_S = -1.0
-    scratch.sweep(folder.parent)
-    assert not left.exists(), "the sweep sees folders of this kind"
-    assert folder.is_dir()
-    assert sorted(pool.run(abs, [-3, -4], jobs=2)) == [(-4, 4), (-3, 3)]
-    print(folder)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for item, result in pool.run(work, sys.argv[2:], jobs=2):
+            print("got", result, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
 """
 
 
-def test_the_sockets_of_a_living_pool_are_not_swept(tmp_path: Path) -> None:
-    (tmp_path / "twice.py").write_text(SCRIPT, encoding="utf-8")
-    with tempfile.TemporaryDirectory(prefix="sweep") as short:  # a socket's path must be short
-        done = subprocess.run(
-            [sys.executable, str(tmp_path / "twice.py")],
-            env={**os.environ, "TMPDIR": short},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
-        assert done.returncode == 0, done.stderr
-        folder = Path(done.stdout.strip())
-        assert folder.parent == Path(short)
-        assert not folder.exists(), "it goes with its process"
+def square(number: int) -> int:
+    return number * number
+
+
+def boom(number: int) -> int:
+    if number == 3:
+        raise OSError(28, "No space left on device", "x")
+    return number
+
+
+def die(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def leave(number: int) -> int:
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(10)
+    return number
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_item_gets_its_result(jobs: int) -> None:
+    assert dict(pool.run(square, iter(range(20)), jobs=jobs)) == {n: n * n for n in range(20)}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_to_do(jobs: int) -> None:
+    assert list(pool.run(square, [], jobs=jobs)) == []
+
+
+def test_at_most_two_items_a_worker_are_taken_ahead() -> None:
+    taken: list[int] = []
+
+    def source() -> Iterator[int]:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    results = pool.run(square, source(), jobs=2)
+    next(results)
+    assert len(taken) <= 5
+    results.close()  # type: ignore[attr-defined]  # a generator
+
+
+def test_an_error_comes_after_what_was_in_flight() -> None:
+    got = []
+    with pytest.raises(OSError, match="No space left") as caught:
+        for item, _ in pool.run(boom, range(50), jobs=2):
+            got.append(item)
+    assert caught.value.filename == "x"
+    assert set(got) >= {0, 1, 2}
+    assert len(got) < 10, "no more was handed out"
+
+
+@pytest.mark.parametrize("function", [die, leave])
+def test_a_worker_that_is_killed_is_an_error_of_the_run(function: object) -> None:
+    began = time.monotonic()
+    with pytest.raises(RunError, match="killed or ran out of memory") as caught:
+        list(pool.run(function, range(8), jobs=2))  # type: ignore[arg-type]
+    assert caught.value.exit_code == 4
+    assert "-j 1" in caught.value.expected
+    assert time.monotonic() - began < 10
+
+
+def test_a_long_temporary_folder_is_not_too_long_for_sockets(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 60) / ("e" * 60)
+    deep.mkdir(parents=True)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import math\nfrom pyrite import pool\nprint(len(list(pool.run(abs, range(5), jobs=2))))",
+        ],
+        env={**os.environ, "TMPDIR": str(deep)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("5\n", "")
+    assert list(deep.iterdir()) == []
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """Two sleeping workers, and two more items."""
+    program, place = tmp_path / "program.py", tmp_path / "place"
+    program.write_text(PROGRAM)
+    place.mkdir()
+    short = tempfile.mkdtemp(dir="/tmp")
+    env = {**os.environ, "PLACE": str(place), "TMPDIR": short}
+    items = ["sleep:3", "sleep:3.1", "third", "fourth"]
+    with subprocess.Popen(
+        [sys.executable, str(program), str(place), *items],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+        start_new_session=True,
+    ) as child:
+        deadline = time.monotonic() + 20
+        while len(list(place.iterdir())) < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield child, place
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+    assert os.listdir(short) == []
+    os.rmdir(short)
+
+
+def test_the_first_ctrl_c_finishes_what_is_in_flight(started: tuple[subprocess.Popen[str], Path]) -> None:
+    child, place = started
+    os.killpg(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert {line for line in out.splitlines() if line.startswith("got")} == {"got sleep:3", "got sleep:3.1"}
+    assert out.splitlines()[-1] == "interrupted"
+    assert err == "\nfinishing what is in flight; ctrl-C again stops at once\n"
+    assert len(list(place.iterdir())) == 2
+
+
+def test_the_second_ctrl_c_stops_at_once_and_workers_clean_up(
+    started: tuple[subprocess.Popen[str], Path],
+) -> None:
+    child, place = started
+    os.killpg(child.pid, signal.SIGINT)
+    time.sleep(0.5)
+    began = time.monotonic()
+    os.killpg(child.pid, signal.SIGINT)
+    out, err = child.communicate(timeout=30)
+    assert time.monotonic() - began < 2
+    assert sorted(out.splitlines()) == ["cleaned sleep:3", "cleaned sleep:3.1", "interrupted"]
+    assert "Traceback" not in err
+    assert len(list(place.iterdir())) == 2
+
+
+def test_workers_end_with_a_parent_that_is_killed(started: tuple[subprocess.Popen[str], Path]) -> None:
+    child, place = started
+    pids = [int(path.name.split("-")[1]) for path in place.iterdir()]
+    assert all(Path(f"/proc/{pid}").exists() for pid in pids)
+    child.kill()
+    child.wait()
+    deadline = time.monotonic() + 2
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    for left in Path(tempfile.gettempdir()).glob(f"pyrite-pool-{child.pid}-*/pymp-*"):
+        left.rmdir()

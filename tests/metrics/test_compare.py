@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
 import math
 
@@ -277,3 +278,7 @@ def test_what_is_not_testable_is_not_in_the_family() -> None:
 def test_holm_against_statsmodels(p: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     assert holm(p) == pytest.approx(list(multitest.multipletests(p, method="holm")[1]))
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(compare).failed == 0

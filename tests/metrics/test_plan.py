@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 
 import numpy as np
@@ -137,3 +138,7 @@ def test_what_cannot_be_asked(wrong: object) -> None:
     assert callable(wrong)
     with pytest.raises(ValueError, match=r"needed|differ|told"):
         wrong()
+
+
+def test_the_examples_hold() -> None:
+    assert doctest.testmod(plan).failed == 0

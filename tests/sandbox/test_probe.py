@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,15 @@ def test_without_bubblewrap_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         assert caught.value.next == "make desktop"
     finally:
         bwrap.probe.cache_clear()
+
+
+def test_a_foreign_program_of_the_same_name_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = tmp_path / "pyrite"
+    foreign.write_text("#!/bin/sh\n")
+    foreign.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command = next(one for one in capabilities() if one.name == "pyrite command")
+    assert command.ok is False
+    assert str(foreign) in command.detail

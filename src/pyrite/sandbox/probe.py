@@ -40,6 +40,7 @@ def capabilities() -> list[Capability]:
     found, reason = bwrap.probe()
     return [
         _python(),
+        _command(),
         Capability(
             "bubblewrap",
             found is not None,
@@ -82,6 +83,20 @@ _TRIALS: tuple[tuple[str, str, str], ...] = (
     ("processes apart", 'test "$(ls -d /proc/[0-9]* | wc -l)" -lt 8', "episodes and confined verifiers"),
     ("no user namespaces inside", "! unshare -Ur true 2>/dev/null", "closing a usual way out of a sandbox"),
 )
+
+
+def _command() -> Capability:
+    """Whether the `pyrite` that a shell finds is this one: other packages have that name too."""
+    found = shutil.which("pyrite")
+    own = Path(sys.executable).with_name("pyrite")
+    needed_for = "typing pyrite in a shell"
+    if found is None:
+        return Capability("pyrite command", None, f"not on the PATH; {own} is this one", needed_for)
+    if Path(found).resolve() == own.resolve():
+        return Capability("pyrite command", True, found, needed_for)
+    return Capability(
+        "pyrite command", False, f"{found} is another program", needed_for, f"use {own}, or python -m pyrite"
+    )
 
 
 def _isolation(found: bwrap.Bubblewrap) -> list[Capability]:

@@ -1,10 +1,10 @@
 """Temporary folders that go away again, whatever was put into them and however their maker ended.
 
-    with scratch("record") as folder: ...        # $TMPDIR/pyrite-record-<pid>-xxxxxxxx, removed at the end
+    with scratch("record") as folder: ...        # $TMPDIR/pyrite-record-<pid>-<began>-xxxxxxxx, removed at the end
     claimed = claim("desk"); claimed.close()
 
-A folder is locked by its maker. What a killed process left is not locked any more, and the next process
-that claims a folder removes it.
+A folder is locked by its maker, and named after it. What a killed process left is not locked any more,
+and the next process that claims a folder removes it.
 
 A home that an agent made may be a thousand folders deep, or shut: `shutil.rmtree` recurses (Python 3.11
 and 3.12) and gives up on both.
@@ -21,14 +21,11 @@ import shutil
 import stat
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_NAME = re.compile(r"pyrite-[a-z]+-(?P<maker>\d+)-\w+")
-_NEW_S = 60.0
-"""A folder of a process that lives is left alone for so long: it may be about to lock it."""
+_NAME = re.compile(r"pyrite-[a-z]+-(?P<maker>\d+)(?:-(?P<began>\d+))?-\w{8}")
 _SWEPT: set[tuple[Path, int | None]] = set()
 
 
@@ -58,7 +55,8 @@ def claim(kind: str, *, base: Path | None = None, owner: int | None = None) -> C
     if (base, owner) not in _SWEPT:
         _SWEPT.add((base, owner))
         sweep(base, owner)
-    return Claimed(Path(tempfile.mkdtemp(prefix=f"pyrite-{kind}-{os.getpid()}-", dir=base)))
+    maker = f"{os.getpid()}-{_began(os.getpid())}"
+    return Claimed(Path(tempfile.mkdtemp(prefix=f"pyrite-{kind}-{maker}-", dir=base)))
 
 
 @contextmanager
@@ -88,8 +86,8 @@ def sweep(base: Path, owner: int | None = None) -> None:
             info = left.lstat()
             if not stat.S_ISDIR(info.st_mode) or info.st_uid not in {os.getuid(), owner}:
                 continue
-            lives = os.path.exists(f"/proc/{name['maker']}")  # or another has its number by now
-            if lives and time.time() - info.st_ctime < _NEW_S:
+            began = _began(int(name["maker"]))
+            if began is not None and name["began"] in {None, began}:
                 continue
             descriptor = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
@@ -97,6 +95,14 @@ def sweep(base: Path, owner: int | None = None) -> None:
                 remove(left)
             finally:
                 os.close(descriptor)
+
+
+def _began(pid: int) -> str | None:
+    """When a process began, in ticks since the machine did; None where there is none of that number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return None
 
 
 def require_room(folder: Path, least: int = 1 << 20) -> None:
