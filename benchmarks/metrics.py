@@ -64,14 +64,14 @@ def resampling(columns: dict[str, NDArray[Any]], resamples: int, few: int, round
     """Time the three ways, compare what they say, and print a row for each."""
     seconds: dict[str, list[float]] = {name: [] for name in WAYS}
     said: dict[str, Array] = {}
-    ways: dict[str, Callable[[], Array]] = {
-        WAYS[1]: lambda: by_scipy(counted(columns), resamples),
-        WAYS[2]: lambda: by_pyrite(counted(columns), resamples),
+    ways: dict[str, Callable[[int], Array]] = {
+        WAYS[1]: lambda seed: by_scipy(counted(columns), resamples, seed),
+        WAYS[2]: lambda seed: by_pyrite(counted(columns), resamples, seed),
     }
     for number in range(rounds):
         for name, way in ways.items():
             started = time.perf_counter()
-            said[name] = way()
+            said[name] = way(number)  # a seed of its own: pyrite keeps what it has resampled
             seconds[name].append(time.perf_counter() - started)
             print(f"round {number + 1}: {name}: {seconds[name][-1]:.2f} s", file=sys.stderr, flush=True)
     loop, first = by_pandas(columns, few)
@@ -129,13 +129,13 @@ def figures(sums: Array) -> Array:
     return np.stack(parts, axis=-1)
 
 
-def by_pyrite(counts: Array, resamples: int) -> Array:
+def by_pyrite(counts: Array, resamples: int, seed: int) -> Array:
     """Intervals from the resampling that `pyrite measure` uses."""
-    replicates = figures(resampled_sums(counts, resamples=resamples, seed=0))
+    replicates = figures(resampled_sums(counts, resamples=resamples, seed=seed))
     return np.quantile(replicates, [0.025, 0.975], axis=0).T
 
 
-def by_scipy(counts: Array, resamples: int) -> Array:
+def by_scipy(counts: Array, resamples: int, seed: int) -> Array:
     """Intervals from scipy's vectorised paired bootstrap on the same counts."""
     from scipy.stats import bootstrap
 
@@ -151,7 +151,7 @@ def by_scipy(counts: Array, resamples: int) -> Array:
         method="percentile",
         n_resamples=resamples,
         batch=100,
-        rng=np.random.default_rng(0),
+        rng=np.random.default_rng(seed),
     ).confidence_interval
     return np.stack([found.low, found.high], axis=1)
 

@@ -22,7 +22,7 @@ import pyrite
 from pyrite.episodes import agents as agent_names
 from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
-from pyrite.errors import PyriteError, UsageError
+from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence import conditions as evidence_conditions
 from pyrite.evidence import leaks, packing
 from pyrite.evidence.leaks import Secrets
@@ -36,8 +36,10 @@ from pyrite.measure.compare import compare_table, untestable
 from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
+from pyrite.measure.scores import Asked
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
+from pyrite.metrics.thresholds import Policy
 from pyrite.pool import Silent, Watch
 from pyrite.records import Category, Meta
 from pyrite.report import episode as episode_page
@@ -47,6 +49,7 @@ from pyrite.report.write import Written
 from pyrite.stages import gate as gating
 from pyrite.stages import plan as planning
 from pyrite.stages import price as pricing
+from pyrite.stages.certificates import write_certificates
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
 from pyrite.stages.plan import Plan
@@ -78,6 +81,7 @@ __all__ = [
     "verify",
     "view",
     "write_certificate",
+    "write_certificates",
 ]
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
@@ -251,13 +255,22 @@ def judge(
     return replace(judging, broken=packed.broken)
 
 
-def measure(root: Path, *, seed: int | None = None) -> dict[str, Any]:
+def measure(
+    root: Path,
+    *,
+    seed: int | None = None,
+    fpr_target: float | None = None,
+    threshold_rule: Policy = "fixed_sequence",
+) -> dict[str, Any]:
     """Figures of every judge, condition and stratum of a bench; strata are never pooled.
 
     Level, resamples and (without `seed`) the seed are those that `run` was asked for, if it was.
+    Judges with scores get a threshold that keeps `fpr_target`, else that of the configuration, else 5 %.
     """
     bench = Bench(root)
-    result = measuring.measure_bench(bench, **_options(bench, seed))
+    target = bench.asked("metrics", "fpr_target", Asked.target) if fpr_target is None else fpr_target
+    asked = Asked(target=target, policy=threshold_rule)
+    result = measuring.measure_bench(bench, **_options(bench, seed), asked=asked)
     return {**result, "finding": finding(result)}
 
 
@@ -331,7 +344,18 @@ def report(root: Path, *, seed: int | None = None, force: bool = False) -> Writt
     with bench.exclusive():
         order = [task_id for _, task_id in Lookup(bench)]
         chosen = {name: value for name, value in _options(bench, seed).items() if value != USUAL.get(name)}
-        return reporting.write(bench, result, options=chosen, order=order, force=force)
+        gated, no_gate = _gated(root)
+        return reporting.write(
+            bench, result, options=chosen, order=order, gated=gated, no_gate=no_gate, force=force
+        )
+
+
+def _gated(root: Path) -> tuple[dict[str, Any] | None, str]:
+    """The gate of a bench for its report; None and why where there is nothing to gate."""
+    try:
+        return gate(root), ""
+    except UsageError as exc:
+        return None, f"{exc.where}: {exc.what}" if isinstance(exc, InputError) else exc.what
 
 
 def view(

@@ -71,6 +71,8 @@ def run(
                 _say("\nfinishing what is in flight; ctrl-C again stops at once")
         if workers.error is not None:
             raise workers.error
+        if interrupts.seen:  # after the last one was given out
+            raise KeyboardInterrupt
 
 
 class _Workers(Generic[Item, Result]):
@@ -116,8 +118,6 @@ class _Workers(Generic[Item, Result]):
         done, _ = wait(self.pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
         for future in done:
             item = self.pending.pop(future)
-            if future.cancelled():
-                continue
             try:
                 result = future.result()
             except (BrokenProcessPool, SystemExit) as exc:
@@ -133,8 +133,6 @@ class _Workers(Generic[Item, Result]):
         if self.error is None:
             self.error = error
             self._wanted.close()
-            for future in list(self.pending):
-                future.cancel()
 
     def __enter__(self) -> _Workers[Item, Result]:
         return self

@@ -301,3 +301,22 @@ def test_published_pairs(
     # with ten pairs in the family, as drawn in the design, .0237 would become .07
     if (a, b) == PUBLISHED[:2]:
         assert one["p_signflip"] == pytest.approx(0.0237, abs=5e-5)
+
+
+def test_all_answers_stand_against_all_truths(make_bench: Make) -> None:
+    made = make_bench()
+    for t in range(6):
+        made.episode(f"f{t}", f"task-{t}", "fail")
+    made.episode("i0", "task-0", "indeterminate", cause="gold_failed")
+    made.episode("u0", "task-0", None)
+    said = ["success", "failure", "uncertain", "parse_error", "absent", "failure"]
+    lines = [*((f"f{t}", said[t]) for t in range(6)), ("i0", "success"), ("u0", "success")]
+    made.verdicts("mixed", "E1-final", lines)
+    made.verdicts("strict", "E1-final", [(f"f{t}", "failure") for t in range(6)])
+    result = compare_bench(made.bench)
+    found = result["confusion"]["E1-final"]["mixed"]
+    assert found["fail"] == {"accepts": 1, "rejects": 2, "uncertain": 1, "parse_error": 1, "missing": 1}
+    assert found["indeterminate"]["accepts"] == 2
+    assert sum(n for row in found.values() for n in row.values()) == result["episodes"] == 8
+    together = result["families"][0]["together"]
+    assert together == {"n": 5, "sets": [{"judges": [], "n": 4}, {"judges": ["mixed"], "n": 1}]}

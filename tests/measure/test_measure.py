@@ -147,7 +147,11 @@ def test_a_threshold_binarises(tmp_path: Path) -> None:
     ]
     result = sound(measure_table(table(tmp_path, rows), truth="r>=0.5", cluster="c", verdicts=["j>=1"]))
     assert (result["truth"]["pass"], result["truth"]["fail"], result["truth"]["missing"]) == (4, 2, 3)
-    assert result["judges"]["j>=1"]["counts"]["tp"] == 3
+    counts = result["judges"]["j>=1"]["counts"]
+    assert (counts["tp"], counts["missing"], counts["parse_error"]) == (3, 0, 0)
+    ours = sound(measure_table(table(tmp_path, rows[:6]), truth="c>=2", cluster="c", verdicts=["j>=1"]))
+    counts = ours["judges"]["j>=1"]["counts"]
+    assert (counts["missing"], counts["parse_error"]) == (2, 1)  # an empty cell, and "nan"
 
 
 def test_a_threshold_needs_numbers(tmp_path: Path) -> None:
@@ -254,7 +258,10 @@ def test_an_id_is_no_group(tmp_path: Path) -> None:
 def test_scores_are_counted_and_decide_nothing(tmp_path: Path) -> None:
     path = table(tmp_path, [{"t": i % 2, "s": s, "c": i} for i, s in enumerate([0.1, "0.9", None, "nan"])])
     result = sound(measure_table(path, truth="t", cluster="c", scores=["s"]))
-    assert result["scores"] == {"s": {"n": 2, "missing": 2, "low": 0.1, "high": 0.9}}
+    found = result["scores"]["s"]
+    counts = {name: found[name] for name in ("n", "missing", "unreadable", "low", "high")}
+    assert counts == {"n": 2, "missing": 1, "unreadable": 1, "low": 0.1, "high": 0.9}
+    assert found["certificate"]["threshold"] is None
     assert result["judges"] == {}
     with pytest.raises(InputError, match="s is 'high'"):
         measure_table(table(tmp_path, [{"t": 1, "s": "high", "c": 1}]), truth="t", cluster="c", scores=["s"])

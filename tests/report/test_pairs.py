@@ -67,6 +67,8 @@ def test_the_section_on_the_page(lab: Any) -> None:
     assert "+100.0 pp" in shown
     assert "not shown to differ" in shown
     assert "one declared family of 3 pairs" in shown
+    assert "Against the truth" in shown
+    assert "fail, accepts: 12" in shown
     assert "equal" not in shown
     assert "no difference" not in shown
     lab.safe(lab.page(bench.paths.report_html.read_text(encoding="utf-8")))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyrite.cli import screen
+from pyrite.cli import people_text, scores_text, screen
 from pyrite.measure.finding import is_shortcut
 from pyrite.measure.reasons import words
 from pyrite.report import numbers
@@ -231,7 +231,12 @@ def print_measure(result: Mapping[str, Any], *, no_color: bool) -> None:
         leads = " (leads)" if name == result["lead"] else ""
         screen.result(truth_text(f"{name}{leads}", stratum["truth"], stratum))
         _print_sections(_alike(stratum["conditions"]), no_color=no_color)
+        for where, judges in _alike(stratum["conditions"]):
+            scores_text.print_beside({f"{judge}, {where}": block for judge, block in judges.items()})
+            people_text.print_ranks({f"{judge}, {where}": one.get("ranks") for judge, one in judges.items()})
+        scores_text.print_claims(stratum["claims"])
         screen.result("")
+    people_text.print_people(result)
     for line in not_scored_lines(result):
         screen.result(line)
     _print_warnings(result)
@@ -376,12 +381,16 @@ def short_rate(estimate: Mapping[str, Any]) -> str:
 def _print_table_result(result: Mapping[str, Any], *, no_color: bool) -> None:
     screen.result(truth_text("truth", result["truth"], {}))
     _print_sections([("", result["judges"])], no_color=no_color)
+    scores_text.print_beside(result["judges"])
+    scores_text.print_scores(result["scores"])
     for group in result.get("groups", ()):
         name = ", ".join(f"{key} = {_cut(value)}" for key, value in group["by"].items())
         screen.result("\n" + truth_text(name, group["truth"], {}))
         if group["judges"]:
             screen.result("")
             judge_table([("", group["judges"])], no_color=no_color)
+    for ranks in result.get("ranks", {}).values():
+        people_text.print_ranks(ranks)
     _print_warnings(result)
 
 

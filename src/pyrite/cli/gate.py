@@ -7,7 +7,21 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.numbers import _columns as columns
+from pyrite.cli.numbers import column_names as columns
+
+OF_A_TABLE = (
+    "truth",
+    "verdicts",
+    "cluster",
+    "cluster_strip",
+    "group",
+    "agent",
+    "category",
+    "mapping",
+    "where",
+    "key",
+)
+"""The options that go with --table, as `flow.gate_table` names them."""
 
 
 @click.command(
@@ -67,37 +81,16 @@ def gate(
     from pyrite import flow
     from pyrite.cli import gate_text, screen
 
-    if (bench is None) == (table is None):
-        raise click.UsageError("give either a BENCH or --table FILE")
-    of_a_table = (truth, verdicts, cluster, cluster_strip, group, agent, category, mapping, where, key)
-    if bench is not None and any(of_a_table):
-        raise click.UsageError(
-            "--truth, --verdicts, --cluster, --group ... go with --table, not with a BENCH"
-        )
-    if table is not None and (judge or condition):
-        raise click.UsageError("--judge and --condition go with a BENCH; of a --table name --verdicts")
+    of_a_table = {name: click.get_current_context().params[name] for name in OF_A_TABLE}
+    _refuse_a_mix(bench, table, tuple(of_a_table.values()), (*judge, *condition))
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("gate") as stage:
-        if bench is not None:
+        if table is not None:
+            result = flow.gate_table(table, **of_a_table, config=config, certificate=certificate)
+        else:
+            assert bench is not None
             result = flow.gate(
                 bench, judges=judge, conditions=condition, config=config, certificate=certificate
-            )
-        else:
-            assert table is not None
-            result = flow.gate_table(
-                table,
-                truth=truth,
-                cluster=cluster,
-                verdicts=verdicts,
-                cluster_strip=cluster_strip,
-                group=group,
-                agent=agent,
-                category=category,
-                mapping=mapping,
-                where=where,
-                key=key,
-                config=config,
-                certificate=certificate,
             )
         if out is not None:
             flow.write_certificate(out, result, force=force)
@@ -107,3 +100,16 @@ def gate(
     else:
         gate_text.show(result, out, no_color=no_color)
     return {"PASS": 0, "FAIL": 1}.get(result["answer"], 3)
+
+
+def _refuse_a_mix(
+    bench: Path | None, table: Path | None, of_a_table: tuple[object, ...], of_a_bench: tuple[str, ...]
+) -> None:
+    if (bench is None) == (table is None):
+        raise click.UsageError("give either a BENCH or --table FILE")
+    if bench is not None and any(of_a_table):
+        raise click.UsageError(
+            "--truth, --verdicts, --cluster, --group ... go with --table, not with a BENCH"
+        )
+    if table is not None and of_a_bench:
+        raise click.UsageError("--judge and --condition go with a BENCH; of a --table name --verdicts")

@@ -2,19 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import click
 
 from pyrite.cli import common, examples
 
+Rule = Literal["fixed_sequence", "neyman_pearson", "conformal"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 
-def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+
+def column_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Names between commas. An empty one is an error: a column of verdicts must not get lost."""
     names = tuple(part.strip() for part in value.split(",")) if value is not None else ()
     if not all(names):
         raise click.BadParameter(f"{value!r} holds an empty name; expected column names between commas")
     return names
+
+
+def _show(result: Mapping[str, Any], certificates: Sequence[Path], *, as_json: bool, no_color: bool) -> None:
+    """The result, and where its certificates are."""
+    from pyrite.cli import blocks, screen
+
+    if as_json:
+        screen.result_json(result)
+        return
+    blocks.print_measure(result, no_color=no_color)
+    for path in certificates:
+        screen.result(f"certificate  {path}")
+
+
+def _check(
+    bench: Path | None, table: Path | None, of_a_table: Sequence[object], target: float | None
+) -> None:
+    """Refuse options that do not go together, and a target that is no rate."""
+    if (bench is None) == (table is None):
+        raise click.UsageError("give either a BENCH or --table FILE")
+    if bench is not None and any(of_a_table):
+        raise click.UsageError(
+            "--truth, --verdicts, --cluster, --where ... go with --table, not with a BENCH"
+        )
+    if target is not None and not 0 < target < 1:
+        raise click.UsageError(f"--fpr-target {target:g}: expected a rate between 0 and 1, such as 0.05")
 
 
 @click.command(
@@ -27,14 +58,20 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 @click.argument("bench", type=click.Path(path_type=Path), required=False)
 @click.option("--table", "table", type=click.Path(path_type=Path), help="CSV, JSONL, JSON array or Parquet.")
 @click.option("--truth", help="Truth column, or COL>=T to binarise a score.")
-@click.option("--verdicts", callback=_columns, help="Verdict columns, one a judge; COL>=T binarises.")
-@click.option("--scores", callback=_columns, help="Score columns, kept raw.")
+@click.option("--verdicts", callback=column_names, help="Verdict columns, one a judge; COL>=T binarises.")
+@click.option("--scores", callback=column_names, help="Score columns: AUC and a threshold.")
+@click.option("--fpr-target", type=float, help="FPR that thresholds of scores must keep. [default: 0.05]")
+@click.option("--threshold-rule", type=click.Choice(RULES), default=RULES[0], help="How it is promised.")
+@click.option("--certificates", type=click.Path(path_type=Path), help="Write the thresholds' certificates.")
+@click.option("--force", is_flag=True, help="Overwrite other certificates.")
 @click.option("--cluster", help="Column of what episodes share: the task.")
 @click.option("--cluster-strip", help="Regular expression that is removed from the cluster's value.")
-@click.option("--group", callback=_columns, help="Columns to break the figures down by.")
+@click.option("--group", callback=column_names, help="Columns to break the figures down by.")
 @click.option("--map", "mapping", multiple=True, metavar="VALUE=OUTCOME", help="What an unknown value means.")
 @click.option("--where", help="Keep the rows where this column is not empty.")
-@click.option("--key", callback=_columns, help="Columns that name an episode; a repeated key is an error.")
+@click.option(
+    "--key", callback=column_names, help="Columns that name an episode; a repeated key is an error."
+)
 @click.option("--seed", type=int, help="Of the bootstrap. [default: as asked of run, else 0]")
 @common
 def measure(
@@ -43,6 +80,10 @@ def measure(
     truth: str | None,
     verdicts: tuple[str, ...],
     scores: tuple[str, ...],
+    fpr_target: float | None,
+    threshold_rule: Rule,
+    certificates: Path | None,
+    force: bool,
     cluster: str | None,
     cluster_strip: str | None,
     group: tuple[str, ...],
@@ -62,18 +103,14 @@ def measure(
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen
+    from pyrite.measure.scores import Asked
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
-    if (bench is None) == (table is None):
-        raise click.UsageError("give either a BENCH or --table FILE")
-    of_a_table = (truth, verdicts, scores, cluster, cluster_strip, group, mapping, where, key)
-    if bench is not None and any(of_a_table):
-        raise click.UsageError(
-            "--truth, --verdicts, --cluster, --where ... go with --table, not with a BENCH"
-        )
+    columns = (truth, verdicts, scores, cluster, cluster_strip, group, mapping, where, key)
+    _check(bench, table, columns, fpr_target)
     with progress.stage("measure") as stage:
         if bench is not None:
-            result = flow.measure(bench, seed=seed)
+            result = flow.measure(bench, seed=seed, fpr_target=fpr_target, threshold_rule=threshold_rule)
         else:
             assert table is not None
             result = flow.measure_table(
@@ -88,12 +125,11 @@ def measure(
                 where=where,
                 key=key,
                 seed=seed or 0,
+                asked=Asked(target=fpr_target or Asked.target, policy=threshold_rule),
             )
         stage.summary = blocks.measured(result)
-    if as_json:
-        screen.result_json(result)
-    else:
-        blocks.print_measure(result, no_color=no_color)
+    written = flow.write_certificates(certificates, result, force=force) if certificates else ()
+    _show(result, written, as_json=as_json, no_color=no_color)
     return 3 if flow.undecided(result) else 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.numbers import _columns as column_names
+from pyrite.cli.numbers import column_names
 
 SHARE = click.FLOAT
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyrite.cli import screen
+from pyrite.measure.finding import is_shortcut
 from pyrite.report import numbers
 from pyrite.report.numbers import THIN, count, percent
 
 WIDTH = 100
+RARE = 0.2
+"""Share of passed or of failed episodes below which kappa falls for that reason alone."""
 
 
 def print_scores(scores: Mapping[str, Any]) -> None:
@@ -19,13 +22,21 @@ def print_scores(scores: Mapping[str, Any]) -> None:
         screen.result("\n" + _folded(score_lines(name, block)))
 
 
-def print_beside(judges: Mapping[str, Any], claims: list[Mapping[str, Any]] | None = None) -> None:
-    """What stands beside the figures of judges: repeated runs, corrected rates, the agent's words."""
+def print_beside(judges: Mapping[str, Any]) -> None:
+    """What stands beside the figures of judges: repeated runs, scores, corrected rates."""
     lines: list[str] = []
     for name, block in judges.items():
+        lines += agreement_lines(name, block)
         lines += consistency_lines(name, block.get("consistency"))
+        lines += score_lines(name, block["scores"]) if block.get("scores") else ()
         lines += corrected_lines(name, block.get("corrected"))
-    lines += [line for effect in claims or () for line in claim_lines(effect)]
+    if lines:
+        screen.result("\n" + _folded(lines))
+
+
+def print_claims(effects: Sequence[Mapping[str, Any]]) -> None:
+    """What the agent's words add to the FPR of judges that do not go by the words alone."""
+    lines = [line for one in effects if not is_shortcut(one["judge"]) for line in claim_lines(one)]
     if lines:
         screen.result("\n" + _folded(lines))
 
@@ -39,6 +50,21 @@ def score_lines(name: str, block: Mapping[str, Any]) -> Iterator[str]:
     yield from _calibration(block["calibration"])
 
 
+def agreement_lines(name: str, block: Mapping[str, Any]) -> Iterator[str]:
+    """AC1 and the Matthews correlation beside kappa where one outcome is rare: kappa alone misleads there."""
+    counts = block["counts"]
+    passed = counts["tp"] + counts["fn"]
+    total = passed + counts["fp"] + counts["tn"]
+    if not total or RARE <= passed / total <= 1 - RARE or block["kappa"]["value"] is None:
+        return
+    kappa, ac1 = _coefficient(block["kappa"]), _coefficient(block["agreement"]["ac1"])
+    mcc = _mean(block["agreement"]["mcc"])
+    yield (
+        f"{screen.printable(name)}: {percent(passed / total)} of the episodes passed, so kappa {kappa} alone "
+        f"misleads; AC1 {ac1}, Matthews correlation {mcc}"
+    )
+
+
 def consistency_lines(name: str, block: Mapping[str, Any] | None) -> Iterator[str]:
     """How often runs of one episode agree; nothing where there is one run."""
     if block is None:
@@ -46,8 +72,8 @@ def consistency_lines(name: str, block: Mapping[str, Any] | None) -> Iterator[st
     raw, failed = block["raw"], block["failed"]
     kappa = numbers.coefficient(raw["fleiss"], reason=raw["fleiss_reason"])
     yield (
-        f"{screen.printable(name)}, {block['runs']} runs: pairs of runs agree on {_rate(raw['pairwise'])}, all "
-        f"runs on {_rate(raw['all_agree'])}, Fleiss' kappa {kappa}"
+        f"{screen.printable(name)}, {block['runs']} runs: pairs of runs agree on {_rate(raw['pairwise'])}, "
+        f"all runs on {_rate(raw['all_agree'])}, Fleiss' kappa {kappa}"
     )
     yield (
         f"  of failed episodes: pairs agree on {_rate(failed['pairwise'])}; accepted by at least one run "

@@ -15,6 +15,7 @@ from pyrite.episodes.perturb import KINDS
 from pyrite.episodes.record import PARTIAL, Order, episode_id, record_episode
 from pyrite.errors import InputError, UsageError
 from pyrite.records import Action, Meta, Source
+from pyrite.sandbox import desktop
 from pyrite.sandbox.local import LocalBackend
 from pyrite.store.bench import Bench
 from pyrite.store.paths import BenchPaths
@@ -162,6 +163,7 @@ def carry_out(
     watch = watch or pool.Silent()
     watch.total = len(todo)
     new: list[Recorded] = []
+    desktop.sweep()
     for leftover in bench.paths.episodes.glob(f".*{PARTIAL}"):
         shutil.rmtree(leftover)
     for job in todo:

@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from pyrite.measure import lines as verdict_lines
+from pyrite.measure import people
 from pyrite.measure.blocks import Settings, counted
+from pyrite.measure.health import health_block
+from pyrite.measure.scores import Asked
 from pyrite.measure.strata import strata_blocks, truth_strata
 from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Episodes, Factor, Table
 from pyrite.measure.vote import votes_of
@@ -38,17 +41,26 @@ def table_from_bench(bench: Bench) -> Table:
 
 
 def measure_bench(
-    bench: Bench, *, level: float = LEVEL, resamples: int = 2000, seed: int = 0
+    bench: Bench,
+    *,
+    level: float = LEVEL,
+    resamples: int = 2000,
+    seed: int = 0,
+    asked: Asked | None = None,
 ) -> dict[str, Any]:
     """Every figure of a bench: a block a stratum, in it one a condition, in it one a judge.
 
     `lead` is the first of natural, weakened, perturbed, scripted that has failures. `indeterminate`,
     `unverified` and `broken` list every attempted episode that is not scored; `unattributed` counts
-    those of them that stand in no stratum. Raises as `table_from_bench` does.
+    those of them that stand in no stratum. `asked` is the threshold that judges with scores get. Raises
+    as `table_from_bench` does.
     """
     found = _require(bench)
     table = _joined(bench, found)
-    strata, warnings = strata_blocks(table, Settings(level, resamples, seed))
+    settings = Settings(level, resamples, seed)
+    strata, warnings = strata_blocks(table, settings, asked)
+    lead = _lead({name: block["truth"] for name, block in strata.items()})
+    said = people.read(labels.lines(bench), table.episodes.ids)
     kin = table.episodes.family
     return {
         "schema_version": SCHEMA_VERSION,
@@ -57,13 +69,34 @@ def measure_bench(
         "episodes": len(table.episodes),
         "tasks": len(table.episodes.cluster.names),
         "families": len(kin.names) if kin is not None else None,
-        "lead": _lead({name: block["truth"] for name, block in strata.items()}),
+        "lead": lead,
         "strata": strata,
         **_not_scored(found),
         "labels": table.labels,
+        "people": people.labels_block(table, said, settings),
+        "health": _health(bench, table, lead, said, settings),
         "warnings": [*_warnings(bench, found), *table.warnings, *warnings],
         "lock_sha256": lock_digest(bench),
     }
+
+
+def _health(
+    bench: Bench, table: Table, lead: str | None, said: people.Labelled, settings: Settings
+) -> dict[str, Any] | None:
+    """Health of the truth of the leading stratum; None where none leads."""
+    strata = table.episodes.stratum
+    if lead is None or strata is None:
+        return None
+    acts = (bench.paths.episode(name).acts for name in table.episodes.ids)
+    weights = bench.asked("metrics", "category_weights", None)
+    return health_block(
+        table,
+        strata.codes == strata.names.index(lead),
+        settings,
+        people=said.truth() if said.annotators else None,
+        weights=weights if isinstance(weights, dict) else None,
+        exposed=np.array([path.is_file() for path in acts], dtype=np.bool_),
+    )
 
 
 def outcomes(bench: Bench, *, level: float = LEVEL) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Codes8, Episodes,
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.claims import Contrast, contrast, discrimination
 
-ASSERTED, OTHER = "asserts success", "does not assert success"
+ASSERTED, OTHER = "episodes whose message asserts success", "does not assert success"
+ANY = "all episodes: who asserts success is not known"
 
 
 def claim_effects(table: Table, rows: Flags, settings: Settings) -> list[dict[str, Any]]:
@@ -60,7 +61,7 @@ def _block(
         "judge": judge,
         "condition": condition,
         "base": base,
-        "among": ASSERTED if asserts is not None else "any message: who asserts success is not known",
+        "among": ASSERTED if asserts is not None else ANY,
         "fpr": effect(failed & among, "FPR with the words minus without", "no_such_failures"),
         "tpr": effect(passed & among, "TPR with the words minus without", "no_positives"),
         "placebo": None

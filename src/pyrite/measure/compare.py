@@ -7,7 +7,6 @@ a pair decided with all their runs, and how many were lost is said. Strata are n
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -16,36 +15,20 @@ import numpy as np
 
 from pyrite.errors import UsageError
 from pyrite.measure.bench import table_from_bench
-from pyrite.measure.blocks import Settings, compact, counted, family_codes, figure
+from pyrite.measure.blocks import Settings, counted
 from pyrite.measure.foreign import CONDITION, Columns, table_from_file
-from pyrite.measure.measure import _required as required
+from pyrite.measure.measure import required
+from pyrite.measure.pairs import METRICS, Side, confusion_block, omnibus, pair_block, side, together
 from pyrite.measure.refused import with_next
-from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Codes32, Episodes, Flags, Table
-from pyrite.measure.vote import votes_of
+from pyrite.measure.table import FAIL, Episodes, Flags
 from pyrite.metrics import compare as tests
 from pyrite.metrics.intervals import LEVEL
-from pyrite.metrics.judge import one_family, wider
-from pyrite.metrics.paired import difference
-from pyrite.metrics.plan import MIN_CLUSTERS, detectable_difference
-from pyrite.records import SCHEMA_VERSION, SOURCES, Estimate
+from pyrite.metrics.plan import POWER
+from pyrite.records import SCHEMA_VERSION, SOURCES
 from pyrite.store.bench import Bench
 
-METRICS = {"fpr": (FAIL, "no_negatives"), "tpr": (PASS, "no_positives")}
-"""Metric -> the truth of the episodes that it is of, and the reason where there is none."""
 CONSTANT = ("accept-all", "reject-all")
 """Shortcuts that look at nothing: every judge differs from them, and each would weaken the family."""
-POWER = 0.8
-REFERENCE_DRAWS = 10_000
-"""For the task-weighted test, which decides nothing."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """One judge in one condition: which episodes it decided with all its runs, and which it accepts."""
-
-    name: str
-    decided: Flags
-    accepted: Flags
 
 
 def compare_table(
@@ -63,7 +46,7 @@ def compare_table(
 ) -> dict[str, Any]:
     """Every pair of the verdict columns of a table; the options are those of `measure_table`."""
     settings = Settings(level, seed=seed)
-    with with_next(path):
+    with with_next(path, "compare"):
         columns = Columns(
             truth=required(path, "--truth", truth, "what is true of each episode"),
             cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
@@ -156,123 +139,29 @@ def _compared(
     for metric in METRICS:
         for condition, judges in sides.items():
             found = [
-                {"metric": metric, "condition": condition, **_pair(episodes, rows, metric, a, b, settings)}
+                {
+                    "metric": metric,
+                    "condition": condition,
+                    **pair_block(episodes, rows, metric, a, b, settings),
+                }
                 for a, b in combinations(judges, 2)
             ]
             family = _family(metric, condition, found, settings)
-            family["cochrans_q"] = _omnibus(episodes, rows, metric, judges)
-            family["together"] = _together(episodes, rows, metric, judges)
+            family["cochrans_q"] = omnibus(episodes, rows, metric, judges)
+            family["together"] = together(episodes, rows, metric, judges)
             pairs += found
             families.append(family)
     told = [family["warning"] for family in families if family["warning"]]
-    return {"power": POWER, "pairs": pairs, "families": families, "warnings": [*warnings, *told]}
-
-
-def _pair(
-    episodes: Episodes, rows: Flags, metric: str, a: Side, b: Side, settings: Settings
-) -> dict[str, Any]:
-    truth, empty = METRICS[metric]
-    of_truth = rows & (episodes.truth == truth)
-    inside: Flags = of_truth & a.decided & b.decided
-    first, second = a.accepted[inside], b.accepted[inside]
-    task = tests.discordance(first, second, compact(episodes.cluster, inside))
-    kin = family_codes(episodes, inside)
-    reason = None if inside.any() else empty if not of_truth.any() else "no_common_verdicts"
-    apart, unit, lead = _apart(task, first, second, kin, metric, reason or empty, settings)
-    both, a_only, b_only, neither = task.totals()
-    tested = _tested(lead, apart, settings)
-    return {
-        "a": a.name,
-        "b": b.name,
-        "n": int(inside.sum()),
-        "lost": int(of_truth.sum()) - int(inside.sum()),
-        "clusters": apart.clusters or 0,
-        "unit": unit,
-        "both": both,
-        "a_only": a_only,
-        "b_only": b_only,
-        "neither": neither,
-        "difference": figure(apart),
-        **tested,
-        "p_mcnemar": tests.mcnemar_exact(a_only, b_only) if inside.any() else None,
-        "reference": _reference(lead, settings) if inside.any() else None,
+    confusion = {
+        condition: {one.name: confusion_block(episodes, rows, one) for one in judges}
+        for condition, judges in sides.items()
     }
-
-
-def _apart(
-    task: tests.Discordance,
-    first: Flags,
-    second: Flags,
-    kin: Codes32 | None,
-    metric: str,
-    empty: str,
-    settings: Settings,
-) -> tuple[Estimate, str, tests.Discordance]:
-    """The difference by task and, where there are families, by family: the wider one and its unit lead."""
-
-    def made(found: tests.Discordance, unit: str) -> Estimate:
-        return difference(
-            found.both,
-            found.first,
-            found.second,
-            found.neither,
-            estimand=f"{metric.upper()} of a minus that of b, episode-weighted",
-            empty=empty,
-            unit=unit,
-            level=settings.level,
-        )
-
-    by_task = made(task, "task")
-    if kin is None or len(kin) == 0:
-        return by_task, "task", task
-    family = tests.discordance(first, second, kin)
-    if len(family.n) < 2:
-        return one_family(by_task), "task", task
-    lead = wider(by_task, made(family, "family"))
-    return (lead, "family", family) if lead.by_task is not None else (lead, "task", task)
-
-
-def _tested(lead: tests.Discordance, apart: Estimate, settings: Settings) -> dict[str, Any]:
-    """The leading test, and what difference these episodes could have shown."""
-    nothing: dict[str, Any] = {
-        "p_signflip": None,
-        "signflip_method": None,
-        "discordant_clusters": None,
-        "p_holm": None,
-        "differs": None,
-        "detectable_difference": None,
-        "reason": apart.reason,
-    }
-    if apart.value is None or (apart.clusters or 0) < 2:
-        return nothing
-    flip = tests.sign_flip(lead.first - lead.second, seed=settings.seed)
-    found: float | None = None
-    if (apart.clusters or 0) >= MIN_CLUSTERS:
-        _, first, second, _ = lead.totals()
-        size = apart.n_eff if apart.n_eff is not None else float(apart.n)
-        found = detectable_difference((first + second) / apart.n, size, power=POWER, level=settings.level)
     return {
-        **nothing,
-        "p_signflip": flip.p,
-        "signflip_method": flip.method,
-        "discordant_clusters": flip.discordant,
-        "detectable_difference": found,
-        "reason": apart.reason if found is not None else "too_few_clusters",
-    }
-
-
-def _reference(lead: tests.Discordance, settings: Settings) -> dict[str, Any]:
-    """Other tests of the same pair, for readers who know them; none of them decides."""
-    kept = lead.n > 0
-    apart, n = (lead.first - lead.second)[kept], lead.n[kept]
-    _, first, second, _ = lead.totals()
-    weighted = tests.sign_flip(apart / n, draws=REFERENCE_DRAWS, seed=settings.seed)
-    return {
-        "mcnemar_mid_p": tests.mcnemar_mid(first, second),
-        "signflip_task_weighted": {"p": weighted.p, "method": weighted.method},
-        "obuchowski": tests.obuchowski(apart)._asdict(),
-        "durkalski": tests.durkalski(apart, n)._asdict(),
-        "yang": tests.yang(apart, n)._asdict(),
+        "power": POWER,
+        "pairs": pairs,
+        "families": families,
+        "confusion": confusion,
+        "warnings": [*warnings, *told],
     }
 
 
@@ -301,41 +190,6 @@ def _family(metric: str, condition: str, pairs: list[dict[str, Any]], settings: 
         "alpha": round(alpha, 12),
         "warning": warning,
     }
-
-
-def _omnibus(episodes: Episodes, rows: Flags, metric: str, judges: list[Side]) -> dict[str, Any] | None:
-    """Cochran's Q over the episodes that all judges decided; None for two judges, whose pair says it."""
-    if len(judges) < 3:
-        return None
-    inside = rows & (episodes.truth == METRICS[metric][0])
-    for side in judges:
-        inside = inside & side.decided
-    found = tests.cochrans_q(np.stack([side.accepted[inside] for side in judges], axis=1))
-    reason = None
-    if found.statistic is None:
-        reason = "no_disagreement" if inside.any() else "no_common_verdicts"
-    return {"n": int(inside.sum()), **found._asdict(), "reason": reason}
-
-
-def _together(episodes: Episodes, rows: Flags, metric: str, judges: list[Side]) -> dict[str, Any]:
-    """Which judges accept the same episodes, of those that all of them decided: a count a set of judges."""
-    inside = rows & (episodes.truth == METRICS[metric][0])
-    for one in judges:
-        inside = inside & one.decided
-    accepted = np.stack([one.accepted[inside] for one in judges], axis=1)
-    patterns, counts = np.unique(accepted, axis=0, return_counts=True)
-    sets = [
-        {"judges": [one.name for one, yes in zip(judges, pattern, strict=True) if yes], "n": int(n)}
-        for pattern, n in zip(patterns, counts, strict=True)
-    ]
-    return {"n": int(inside.sum()), "sets": sorted(sets, key=lambda one: (-one["n"], one["judges"]))}
-
-
-def side(table: Table, judge: str, condition: str) -> Side:
-    """What a judge said in a condition, runs voted; an incomplete vote is no decision here."""
-    votes = votes_of(table, judge, condition)
-    decided: Flags = (votes.verdict != MISSING) & ~votes.incomplete
-    return Side(judge, decided, votes.verdict == SUCCESS)
 
 
 def leading_stratum(bench: Bench, episodes: Episodes, wanted: str | None) -> tuple[str, Flags]:

@@ -13,6 +13,7 @@ import numpy as np
 from pyrite.errors import InputError, UsageError
 from pyrite.measure import values
 from pyrite.measure.read import TextColumn, TextTable, read_columns
+from pyrite.measure.scores import Scores
 from pyrite.measure.table import Codes8, Episodes, Factor, Flags, Table, Verdicts
 
 CONDITION = "as published"
@@ -43,8 +44,8 @@ class ForeignTable:
     """The table, and the score columns as read."""
 
     table: Table
-    scores: dict[str, dict[str, Any]]
-    """Column -> {n, missing, low, high}; a score has no verdict until a threshold is chosen."""
+    scores: dict[str, Scores]
+    """A score has no verdict until a threshold is chosen; `nan` in a cell is an unreadable one."""
     rows_read: int
 
 
@@ -76,7 +77,7 @@ def table_from_file(path: Path, columns: Columns) -> ForeignTable:
             _long([spec.name for spec in verdict_specs], verdicts, len(rows)),
             warnings=tuple(f"--map {value}=...: no row holds {value!r}" for value in unused),
         ),
-        {name: _summary(chosen, name) for name in columns.scores},
+        {name: _scores(chosen, name) for name in columns.scores},
         text.rows,
     )
 
@@ -100,8 +101,7 @@ def _kept(text: TextTable, where: Sequence[str]) -> Flags:
     kept: Flags = np.ones(text.rows, dtype=np.bool_)
     for name in where:
         column = text.columns[name]
-        filled = np.array([*(bool(value.strip()) for value in column.values), False])
-        there = filled[column.codes]
+        there = _filled(column)
         if not (kept & there).any():
             raise UsageError(
                 f"no row is left after --where {name}: {int(there.sum())} of {text.rows} rows "
@@ -172,15 +172,13 @@ def _long(names: list[str], verdicts: list[Codes8], episodes: int) -> Verdicts:
     )
 
 
-def _summary(text: TextTable, name: str) -> dict[str, Any]:
-    numbers = values.scores(text, name)
-    there = numbers[np.isfinite(numbers)]
-    return {
-        "n": len(there),
-        "missing": int(np.isnan(numbers).sum()),
-        "low": float(there.min()) if len(there) else None,
-        "high": float(there.max()) if len(there) else None,
-    }
+def _scores(text: TextTable, name: str) -> Scores:
+    return Scores(values.scores(text, name), _filled(text.columns[name]))
+
+
+def _filled(column: TextColumn) -> Flags:
+    filled: Flags = np.array([*(bool(value.strip()) for value in column.values), False])
+    return filled[column.codes]
 
 
 def _narrowed(text: TextTable, rows: np.ndarray[Any, np.dtype[np.intp]]) -> TextTable:

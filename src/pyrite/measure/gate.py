@@ -24,7 +24,7 @@ from pyrite.measure.finding import is_shortcut
 from pyrite.measure.foreign import CONDITION, Columns, table_from_file
 from pyrite.measure.gate_known import Health, Scan
 from pyrite.measure.gate_lines import Subject
-from pyrite.measure.measure import _required as required
+from pyrite.measure.measure import required
 from pyrite.measure.refused import with_next
 from pyrite.measure.table import FAIL, PARSE_ERROR, UNCERTAIN, Episodes, Factor, Flags, Table
 from pyrite.measure.vote import votes_of
@@ -65,7 +65,7 @@ def gate_table(
     groups = tuple(dict.fromkeys(group))
     who = agent or ("agent" if "agent" in groups else None)
     asked = tuple(dict.fromkeys([*groups, *(one for one in (who, category) if one)]))
-    with with_next(path):
+    with with_next(path, "gate"):
         found = table_from_file(
             path,
             Columns(
@@ -80,7 +80,25 @@ def gate_table(
             ),
         )
     promise = known.read_certificate(certificate) if certificate else None
-    episodes = found.table.episodes
+    inputs = _with_files({"table": {path.name: _sha256(path)}}, config, certificate)
+    asked_for: dict[str, Any] = {"truth": truth, "cluster": cluster, "cluster_strip": cluster_strip}
+    asked_for |= {"verdicts": list(verdicts), "where": where, "map": list(mapping), "group": list(groups)}
+    asked_for |= {"agent": who, "category": category}
+    blocks = _columns(found.table, verdicts, groups, who, category, limits, promise)
+    return _result(blocks, limits, inputs, asked_for, found.table.warnings)
+
+
+def _columns(
+    table: Table,
+    verdicts: Sequence[str],
+    groups: Sequence[str],
+    who: str | None,
+    category: str | None,
+    limits: Gate,
+    promise: Mapping[str, Any] | None,
+) -> list[dict[str, Any]]:
+    """A block for each column of verdicts."""
+    episodes = table.episodes
     everything: Flags = np.ones(len(episodes), dtype=np.bool_)
     by = {name: episodes.groups[name] for name in groups if name != category}
     cells = rates.breakdown(by, everything)
@@ -88,13 +106,13 @@ def gate_table(
     cells |= _categories(codes, everything & (episodes.truth == FAIL))
     blocks = []
     for judge in verdicts:
-        cast = votes_of(found.table, judge, CONDITION)
+        cast = votes_of(table, judge, CONDITION)
         subject = Subject(
             judge,
             CONDITION,
             cast.verdict,
             everything,
-            found.table,
+            table,
             limits,
             hard=_hard(codes),
             agents=episodes.groups.get(who) if who else None,
@@ -103,21 +121,15 @@ def gate_table(
         tells = bool(((cast.verdict == UNCERTAIN) | (cast.verdict == PARSE_ERROR)).any())
         lines = [
             *_measured(subject, tells_unusable=tells),
-            known.threshold(promise, has_scores=True if ">=" in judge else None, judge=judge),
+            known.threshold(
+                promise, has_scores=True if ">=" in judge else None, judge=judge, limit=limits.fpr
+            ),
             known.truth_health(subject, None, tells_indeterminate=known.tells_indeterminate(episodes.truth)),
             known.evidence(None, None),
             known.provenance(None, seeded=False),
         ]
         blocks.append(_block(subject, lines))
-    inputs = {"table": {path.name: _sha256(path)}}
-    asked_for: dict[str, Any] = {
-        "truth": truth,
-        "cluster": cluster,
-        "cluster_strip": cluster_strip,
-        "where": where,
-    }
-    asked_for |= {"map": list(mapping), "group": list(groups), "agent": who, "category": category}
-    return _result(blocks, limits, _with_files(inputs, config, certificate), asked_for, found.table.warnings)
+    return blocks
 
 
 def gate_bench(
@@ -162,7 +174,7 @@ def gate_bench(
         said = written.of(judge, condition)
         lines = [
             *_measured(subject, tells_unusable=True, deterministic=judge in deterministic),
-            known.threshold(promise, has_scores=said.scored_by_threshold, judge=judge),
+            known.threshold(promise, has_scores=said.scored_by_threshold, judge=judge, limit=limits.fpr),
             known.truth_health(subject, health, tells_indeterminate=True),
             known.evidence(seen, written.unequal(condition)),
             known.provenance(said, seeded="seed" in bench.lock() or "metrics" in bench.lock()),

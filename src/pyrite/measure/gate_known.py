@@ -13,6 +13,7 @@ import numpy as np
 from pyrite.errors import InputError, boundary
 from pyrite.measure.gate_lines import Part, Subject, fact, line, some, unknown, upper
 from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Codes8
+from pyrite.measure.values import column_spec
 from pyrite.metrics.gate import Answer
 
 ELSEWHERE = "a column from elsewhere does not tell"
@@ -57,12 +58,12 @@ class Scan:
 
 
 def threshold(
-    certificate: Mapping[str, Any] | None, *, has_scores: bool | None, judge: str
+    certificate: Mapping[str, Any] | None, *, has_scores: bool | None, judge: str, limit: float
 ) -> dict[str, Any]:
     """Line 7: a threshold was chosen on other tasks, and a certificate says so."""
     name = "threshold certificate"
     if certificate is not None:
-        return line(7, [_certified(name, certificate, judge)])
+        return line(7, [_certified(name, certificate, judge, limit)])
     if has_scores is False:
         return line(7, [fact(name, Answer.PASS, "no threshold: this judge gives verdicts, not scores")])
     if has_scores:
@@ -135,16 +136,29 @@ def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
     return line(10, [asked, seed])
 
 
-def _certified(name: str, found: Mapping[str, Any], judge: str) -> Part:
+def _certified(name: str, found: Mapping[str, Any], judge: str, limit: float) -> Part:
     """What a certificate promises; one that certified nothing fails."""
     tail = {"threshold": found.get("threshold"), "judge": found.get("judge")}
-    if found.get("judge") not in {None, judge}:
-        return unknown(name, "the certificate is of another judge", **tail)
+    if not _is_of(found, judge):
+        return unknown(name, "the certificate is of another judge or another threshold", **tail)
     if found["threshold"] is None:
         return fact(name, Answer.FAIL, "the certificate certifies no threshold", **tail)
     if found.get("fpr") is None:
         return unknown(name, "the certificate has no FPR on held-out tasks", **tail)
+    target = found.get("target")
+    if isinstance(target, int | float) and target > limit:
+        return unknown(name, "the certificate's target is above the limit of the FPR", **tail, target=target)
+    if found.get("policy") == "conformal":
+        return unknown(name, "the certificate holds on average only, not for this threshold", **tail)
     return fact(name, Answer.PASS, "chosen on other tasks", **tail, held_out_fpr=found["fpr"])
+
+
+def _is_of(found: Mapping[str, Any], judge: str) -> bool:
+    """Whether a certificate is of a judge: its label, or its score column cut at the same threshold."""
+    if judge in {found.get("judge"), found.get("score")} or found.get("judge") is None:
+        return True
+    asked, certified = column_spec(judge), column_spec(str(found["judge"]))
+    return (asked.column, asked.threshold) == (certified.column, certified.threshold)
 
 
 def _replay(health: Health | None) -> Part:

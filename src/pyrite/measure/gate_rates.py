@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pyrite.measure.blocks import compact, family_codes
 from pyrite.measure.gate_lines import Part, Subject, fact, figures, line, lower, some, unknown, upper
-from pyrite.measure.table import FAIL, PASS, Codes32, Factor, Flags
-from pyrite.metrics.fdr import Rate, effective, projected_fdr, task_shares
+from pyrite.measure.table import FAIL, PASS, Factor, Flags
+from pyrite.measure.training import accepted_by_task, effective_rate
+from pyrite.metrics.fdr import projected_fdr, task_shares
 from pyrite.metrics.gate import Answer, Bound, at_most, mean_bound
 
 EVERYBODY = "all episodes"
@@ -39,14 +39,14 @@ def training_set(subject: Subject) -> dict[str, Any]:
     """Line 2: the failed share of what a trainer would take, where the agent succeeds least."""
     limit = subject.limits.fdr
     if subject.limits.sampling == "one-per-task":
-        shares = task_shares(*_by_task(subject))
+        shares = task_shares(*accepted_by_task(subject.episodes, subject.decided & subject.accepted))
         balanced = mean_bound(shares, confidence=subject.confidence, empty="nothing_accepted")
         return line(2, [upper("FDR with one accepted episode a task", balanced, limit)])
     success, whose = lowest_success(subject)
     level = 2 * subject.confidence - 1
-    fpr, tpr = (_effective(subject, truth, level) for truth in (FAIL, PASS))
-    found = projected_fdr(fpr, tpr, success, level=level)
     there = [subject.decided & (subject.episodes.truth == truth) for truth in (FAIL, PASS)]
+    fpr, tpr = (effective_rate(subject.episodes, rows, subject.accepted, level) for rows in there)
+    found = projected_fdr(fpr, tpr, success, level=level)
     reason = found.reason
     if found.value is None and all(some(rows) for rows in there) and success is not None:
         reason = "single_cluster" if None in (fpr, tpr) else reason
@@ -145,31 +145,3 @@ def _members(found: Factor | None) -> list[tuple[str, Flags]]:
     if found is None:
         return []
     return [(name, found.codes == code) for code, name in enumerate(found.names)]
-
-
-def _by_task(subject: Subject) -> tuple[Any, Any]:
-    """False and true accepts of each task."""
-    rows = subject.decided & subject.accepted
-    codes = compact(subject.episodes.cluster, rows)
-    passed = subject.episodes.truth[rows] == PASS
-    size = int(codes.max()) + 1 if len(codes) else 0
-    return (
-        np.bincount(codes[~passed], minlength=size).astype(np.float64),
-        np.bincount(codes[passed], minlength=size).astype(np.float64),
-    )
-
-
-def _effective(subject: Subject, truth: int, level: float) -> Rate | None:
-    """FPR or TPR with the smaller of its sizes by task and by family."""
-    rows = subject.decided & (subject.episodes.truth == truth)
-    task, kin = compact(subject.episodes.cluster, rows), family_codes(subject.episodes, rows)
-    found = [_sized(subject.accepted[rows], task, level)]
-    if kin is not None and len(np.unique(kin)) > 1:
-        found.append(_sized(subject.accepted[rows], kin, level))
-    return min((one for one in found if one is not None), key=lambda one: one.size, default=None)
-
-
-def _sized(accepted: Flags, codes: Codes32, level: float) -> Rate | None:
-    size = int(codes.max()) + 1 if len(codes) else 0
-    events = np.bincount(codes[accepted], minlength=size).astype(np.float64)
-    return effective(events, np.bincount(codes, minlength=size).astype(np.float64), level=level)

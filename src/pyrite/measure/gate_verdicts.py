@@ -77,7 +77,7 @@ def read(bench: Bench) -> VerdictFiles:
 def _add(found: VerdictFiles, line: VerdictLine, condition: str, digests: dict[tuple[str, str], str]) -> None:
     said = found.said[line.judge, condition]
     said.lines += 1
-    said.scores += line.score is not None
+    said.scores += line.score is not None and line.verdict is None
     said.without.update(one for one in NEEDED if not getattr(line, one))
     if line.model is not None:
         said.models.add(line.model)

@@ -34,6 +34,7 @@ class Row(NamedTuple):
     run: int
     verdict: int
     score: float
+    confidence: float
 
 
 class Lines(NamedTuple):
@@ -73,7 +74,7 @@ def read(bench: Bench, row_of: Mapping[str, int]) -> Lines:
             packed = current.get((line.episode_id, condition))
             if packed and line.evidence_sha256 and line.evidence_sha256 != packed:
                 old.add(key)
-                rows.setdefault(key, Row(*key, MISSING, float("nan")))
+                rows.setdefault(key, Row(*key, MISSING, float("nan"), float("nan")))
                 continue
             if key in stands:
                 raise InputError(
@@ -83,7 +84,7 @@ def read(bench: Bench, row_of: Mapping[str, int]) -> Lines:
                     expected="one verdict an episode, judge, condition and run",
                 )
             stands[key] = where
-            rows[key] = Row(*key, _said(line), _score(line))
+            rows[key] = Row(*key, _said(line), _number(line.score), _number(line.confidence))
     return Lines(list(rows.values()), strangers, len(old - stands.keys()), names.aliases)
 
 
@@ -96,6 +97,7 @@ def verdicts(rows: list[Row]) -> Verdicts:
         run=np.array([row.run for row in rows], dtype=np.int32),
         verdict=np.array([row.verdict for row in rows], dtype=np.int8),
         score=np.array([row.score for row in rows], dtype=np.float64),
+        confidence=np.array([row.confidence for row in rows], dtype=np.float64),
     )
 
 
@@ -162,5 +164,5 @@ def _said(line: VerdictLine) -> int:
     return MISSING if line.verdict is None else _VERDICT[line.verdict]
 
 
-def _score(line: VerdictLine) -> float:
-    return float("nan") if line.score is None else line.score
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyrite.errors import UsageError
+from pyrite.measure.beside import of_verdicts
 from pyrite.measure.blocks import (
     FIGURES,
     Settings,
@@ -22,9 +23,12 @@ from pyrite.measure.blocks import (
     truth_block,
 )
 from pyrite.measure.foreign import CONDITION, Columns, ForeignTable, table_from_file
+from pyrite.measure.rank import rank_block
 from pyrite.measure.read import column_names
 from pyrite.measure.refused import with_next
+from pyrite.measure.scores import Asked, score_block
 from pyrite.measure.table import Codes8, Episodes, Factor, Flags
+from pyrite.measure.training import training_block
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.intervals import LEVEL
 from pyrite.records import SCHEMA_VERSION
@@ -47,19 +51,21 @@ def measure_table(
     level: float = LEVEL,
     resamples: int = 2000,
     seed: int = 0,
+    asked: Asked | None = None,
 ) -> dict[str, Any]:
     """Every figure of the judges in a CSV, TSV, JSON lines, JSON array or Parquet file.
 
     `truth`, `verdicts`, `scores`, `cluster`, `group`, `where` and `key` name columns; `COL>=T`
     binarises in `truth` and `verdicts`; `mapping` holds VALUE=OUTCOME pairs; matches of the regular
-    expression `cluster_strip` are removed from the cluster. A row is an episode. Raises `UsageError`
+    expression `cluster_strip` are removed from the cluster. A row is an episode. `asked` is the threshold
+    that score columns get, each with its share of delta. Raises `UsageError`
     or `InputError` for what cannot be read; never drops a row.
     """
     settings = Settings(level, resamples, seed)
     with with_next(path):
         columns = Columns(
-            truth=_required(path, "--truth", truth, "what is true of each episode"),
-            cluster=_required(path, "--cluster", cluster, "what episodes share: their task"),
+            truth=required(path, "--truth", truth, "what is true of each episode"),
+            cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
             verdicts=tuple(verdicts),
             scores=tuple(scores),
             cluster_strip=cluster_strip,
@@ -68,26 +74,37 @@ def measure_table(
             where=(where,) if where else (),
             key=tuple(key),
         )
-        return _result(table_from_file(path, columns), settings)
+        return _result(table_from_file(path, columns), settings, asked or Asked())
 
 
 def undecided(result: Mapping[str, Any]) -> bool:
     """Whether every figure of the result is null: exit 3. With no judge, the rate is the figure.
 
-    Of a bench: of its leading stratum; where none has a failure and so none leads, of all strata.
+    Of a bench: of its leading stratum; where none has a failure and so none leads, of all strata. The
+    figure of a score column is its AUC.
     """
     cells = _leading(result)
     blocks = [block for cell in cells for block in cell["judges"]]
-    if not blocks:
+    aucs = [block["auc"]["value"] for block in result.get("scores", {}).values()]
+    if any(value is not None for value in aucs):
+        return False
+    if not blocks and not aucs:
         return all(cell["rate"] is None for cell in cells)
     return all(block[name]["value"] is None for block in blocks for name in FIGURES)
 
 
-def _result(found: ForeignTable, settings: Settings) -> dict[str, Any]:
+def _result(found: ForeignTable, settings: Settings, asked: Asked) -> dict[str, Any]:
     episodes = found.table.episodes
     said = {name: votes_of(found.table, name, CONDITION).verdict for name in found.table.verdicts.judge.names}
     everything: Flags = np.ones(len(episodes), dtype=np.bool_)
-    judges = {name: judge_block(episodes, everything, one, settings) for name, one in said.items()}
+    judges = {
+        name: {
+            **judge_block(episodes, everything, one, settings),
+            **of_verdicts(episodes, everything, one, settings),
+            "training": training_block(episodes, everything, one, settings),
+        }
+        for name, one in said.items()
+    }
     warnings = [*found.table.warnings, *cluster_warnings(episodes, everything)]
     for name, block in judges.items():
         warnings += judge_warnings(name, block)
@@ -99,13 +116,26 @@ def _result(found: ForeignTable, settings: Settings) -> dict[str, Any]:
         "tasks": len(np.unique(episodes.cluster.codes)),
         "truth": truth_block(episodes, everything, settings),
         "judges": judges,
-        "scores": found.scores,
+        "scores": {
+            name: score_block(
+                episodes, everything, one, settings, judge=name, asked=asked, looks=len(found.scores)
+            )
+            for name, one in found.scores.items()
+        },
         "groups": _groups(episodes, said, settings),
+        "ranks": {
+            name: {
+                judge: rank_block(episodes, everything, one, name, column, settings)
+                for judge, one in said.items()
+            }
+            for name, column in episodes.groups.items()
+        },
         "warnings": warnings,
     }
 
 
-def _required(path: Path, option: str, value: str | None, what: str) -> str:
+def required(path: Path, option: str, value: str | None, what: str) -> str:
+    """The column that an option names; `UsageError` with the columns that there are where it names none."""
     if value and value.strip():
         return value
     names = column_names(path)

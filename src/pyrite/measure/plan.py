@@ -11,8 +11,9 @@ import numpy as np
 from pyrite.errors import UsageError
 from pyrite.measure.bench import table_from_bench
 from pyrite.measure.blocks import compact
-from pyrite.measure.compare import Side, leading_stratum, side
+from pyrite.measure.compare import leading_stratum
 from pyrite.measure.finding import is_shortcut
+from pyrite.measure.pairs import Side, side
 from pyrite.measure.table import FAIL, PASS, Episodes, Flags
 from pyrite.metrics import plan as sizes
 from pyrite.metrics.compare import discordance

@@ -57,14 +57,17 @@ def torn_parquet(path: Path) -> None:
 
 
 @contextmanager
-def with_next(path: Path) -> Iterator[None]:
-    """Give every error about a table a next command: one that shows the line, where one is named."""
+def with_next(path: Path, verb: str = "measure") -> Iterator[None]:
+    """Give every error about a table a next command: one that shows the line, where one is named.
+
+    Else it is the help of the verb that reads the table; the outermost verb is the one that is named.
+    """
     try:
         yield
     except UsageError as exc:
-        if not exc.next:
+        if not exc.next or exc.next == "pyrite measure --help":
             found = re.match(r":(\d+)(?:-(\d+))?\b", exc.where.removeprefix(str(path)))
             first, last = (found[1], found[2]) if found else (None, None)
             lines = f"{first},{last}p" if last else f"{first}p"
-            exc.next = f"sed -n {lines} {shlex.quote(str(path))}" if found else "pyrite measure --help"
+            exc.next = f"sed -n {lines} {shlex.quote(str(path))}" if found else f"pyrite {verb} --help"
         raise

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyrite.measure.blocks import Settings, compact, figure
-from pyrite.measure.table import MISSING, PARSE_ERROR, PASS, Episodes, Flags, Table
+from pyrite.measure.table import FAILURE, MISSING, PARSE_ERROR, PASS, SUCCESS, Episodes, Flags, Table
 from pyrite.metrics.abstention import risk_coverage
-from pyrite.metrics.calibration import Calibration, calibration
+from pyrite.metrics.calibration import Calibration, calibration, probability_of_success
 from pyrite.metrics.certificate import Certificate, Sampling, certify
 from pyrite.metrics.roc import auc, det_points
 from pyrite.metrics.thresholds import Policy
@@ -67,6 +67,7 @@ def score_block(
     cluster = compact(episodes.cluster, inside)
     readable = scores.values[rows & scores.present]
     readable = readable[~np.isnan(readable)]
+    finite = readable[np.isfinite(readable)]
     found = certify(
         values,
         passed,
@@ -84,8 +85,8 @@ def score_block(
         "n": len(readable),
         "missing": int((rows & ~scores.present).sum()),
         "unreadable": int((rows & scores.present & np.isnan(scores.values)).sum()),
-        "low": float(readable.min()) if len(readable) else None,
-        "high": float(readable.max()) if len(readable) else None,
+        "low": float(finite.min()) if len(finite) else None,
+        "high": float(finite.max()) if len(finite) else None,
         "auc": figure(auc(values, passed, cluster, level=settings.level)),
         "det": [
             {"threshold": _finite(point.threshold), "fpr": point.fpr, "fnr": point.fnr}
@@ -166,6 +167,37 @@ def scores_of(table: Table, judge: str, condition: str) -> Scores | None:
     ).astype(np.float64)
     values = np.where(count >= majority, total / np.maximum(count, 1), np.nan)
     return Scores(values, count + unread >= majority)
+
+
+def confidence_block(
+    table: Table, rows: Flags, judge: str, condition: str, settings: Settings
+) -> dict[str, Any] | None:
+    """Calibration of the confidence that stands beside verdicts; None where the judge gives none.
+
+    A confidence is of the verdict: c for success, 1 - c for failure, undefined for uncertain; it is
+    averaged over the runs of an episode that have one.
+    """
+    found = table.verdicts
+    if found.confidence is None:
+        return None
+    chosen = (found.judge.codes == found.judge.names.index(judge)) & (
+        found.condition.codes == found.condition.names.index(condition)
+    )
+    sure = probability_of_success(
+        found.confidence, found.verdict == SUCCESS, (found.verdict != SUCCESS) & (found.verdict != FAILURE)
+    )
+    there = chosen & ~np.isnan(sure)
+    if not there.any():
+        return None
+    size = len(table.episodes)
+    order = np.lexsort((sure[there], found.episode[there]))
+    total = np.bincount(found.episode[there][order], weights=sure[there][order], minlength=size)
+    count = np.bincount(found.episode[there], minlength=size)
+    values = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    given = np.bincount(found.episode[chosen & (found.verdict != MISSING)], minlength=size) > 0
+    inside = rows & table.episodes.scored & given
+    cluster = compact(table.episodes.cluster, inside)
+    return _calibration(values[inside], table.episodes.truth[inside] == PASS, cluster, settings)
 
 
 def _risk(values: Floats, passed: Flags) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyrite.measure.beside import of_runs, of_verdicts
 from pyrite.measure.blocks import (
     Settings,
     cluster_warnings,
@@ -19,7 +20,11 @@ from pyrite.measure.blocks import (
     matrix,
     truth_block,
 )
+from pyrite.measure.claim_effect import claim_effects
+from pyrite.measure.rank import rank_block
+from pyrite.measure.scores import Asked, scores_of
 from pyrite.measure.table import FAIL, INDETERMINATE, SUCCESS, Episodes, Factor, Flags, Table
+from pyrite.measure.training import training_block
 from pyrite.measure.vote import Votes, votes_of
 from pyrite.metrics.judge import share
 from pyrite.records import BLAME, HARD_NEGATIVES, SOURCES
@@ -27,10 +32,14 @@ from pyrite.records import BLAME, HARD_NEGATIVES, SOURCES
 UNCLASSIFIED = "unclassified"
 
 
-def strata_blocks(table: Table, settings: Settings) -> tuple[dict[str, Any], list[str]]:
+def strata_blocks(
+    table: Table, settings: Settings, asked: Asked | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """A block for each stratum that has episodes, in the order in which they lead, and warnings."""
     episodes = table.episodes
     votes = {pair: votes_of(table, *pair) for pair in table.asked()}
+    scored = sum(scores_of(table, *pair) is not None for pair in votes)
+    hard = _hard(episodes)
     strata: dict[str, Any] = {}
     warnings: list[str] = []
     for name, rows in _strata(episodes):
@@ -38,6 +47,9 @@ def strata_blocks(table: Table, settings: Settings) -> tuple[dict[str, Any], lis
         warnings += [f"{name}: {text}" for text in cluster_warnings(episodes, rows)]
         for (judge, condition), cast in sorted(votes.items(), key=lambda item: (item[0][1], item[0][0])):
             block = _judge(episodes, rows, cast, settings)
+            block |= of_runs(
+                table, rows, judge, condition, settings, asked=asked, looks=max(1, scored), hard=hard
+            )
             conditions.setdefault(condition, {"judges": {}})["judges"][judge] = block
             warnings += [f"{name}, {condition}, {text}" for text in judge_warnings(judge, block)]
         strata[name] = {
@@ -45,6 +57,7 @@ def strata_blocks(table: Table, settings: Settings) -> tuple[dict[str, Any], lis
             "by_agent": _by_agent(episodes, rows, settings),
             "categories": _categories(episodes, rows),
             "conditions": conditions,
+            "claims": claim_effects(table, rows, settings),
         }
     return strata, warnings
 
@@ -89,14 +102,13 @@ def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) ->
     inside = matrix(episodes, rows, votes.verdict)
     failed = inside & (episodes.truth == FAIL)
     accepted: Flags = votes.verdict == SUCCESS
-    hard: Flags = np.zeros(len(episodes), dtype=np.bool_)
-    for code in HARD_NEGATIVES:
-        hard |= _named(episodes.category, code.value, len(episodes))
+    hard = _hard(episodes)
     unclassified = failed & _unknown(episodes.category, len(episodes))
     counts = block["counts"]
     decided = counts["tp"] + counts["fp"] + counts["fn"] + counts["tn"]
     return {
         **block,
+        **of_verdicts(episodes, rows, votes.verdict, settings),
         "status": "ok" if decided else "missing: no verdict on a scored episode",
         "runs": votes.runs,
         "incomplete": int((votes.incomplete & inside).sum()),
@@ -104,8 +116,19 @@ def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) ->
         "other": _fpr(episodes, failed & ~hard, accepted, "accepted of the other failures", settings),
         "unclassified": int(unclassified.sum()),
         "by_category": _by_category(episodes, failed, accepted),
+        "training": training_block(episodes, rows, votes.verdict, settings),
+        "ranks": None
+        if episodes.agent is None
+        else rank_block(episodes, rows, votes.verdict, "agent", episodes.agent, settings),
         "false_accepts": [episodes.ids[row] for row in np.flatnonzero(failed & accepted)],
     }
+
+
+def _hard(episodes: Episodes) -> Flags:
+    hard: Flags = np.zeros(len(episodes), dtype=np.bool_)
+    for code in HARD_NEGATIVES:
+        hard |= _named(episodes.category, code.value, len(episodes))
+    return hard
 
 
 def _fpr(

@@ -77,6 +77,8 @@ class Verdicts:
     verdict: Codes8
     score: NDArray[np.float64] | None = None
     """NaN where there is none; it never leaves the table."""
+    confidence: NDArray[np.float64] | None = None
+    """Of the judge in its own verdict, in [0, 1]; NaN where there is none."""
 
     def __len__(self) -> int:
         return len(self.episode)

@@ -177,7 +177,9 @@ def _cut(value: str, limit: float, mapping: Mapping[str, str], meaning: Mapping[
     number = _number(value) if key else math.nan
     if number is None:
         return None
-    return MISSING if math.isnan(number) else meaning["success" if number >= limit else "failure"]
+    if math.isnan(number):
+        return PARSE_ERROR if key and meaning is _VERDICT else MISSING  # "nan" is an answer, unreadable
+    return meaning["success" if number >= limit else "failure"]
 
 
 def _number(text: str) -> float | None:

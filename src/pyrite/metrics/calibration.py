@@ -103,23 +103,7 @@ def calibration(
     brier = clustered_mean(
         np.square(p - y), task, estimand="mean (p - y)^2", empty=empty, bounds=(0, 1), level=level
     )
-    failed = ~y
-    none_failed = reason or "no_negatives"
-    sure = clustered_mean(
-        p[failed],
-        _compact(task[failed]),
-        estimand="mean probability of success of failed episodes",
-        empty=none_failed,
-        bounds=(0, 1),
-        level=level,
-    )
-    very = share(
-        p[failed] >= SURE,
-        _compact(task[failed]),
-        estimand=f"failed episodes with a probability of success of at least {SURE}",
-        empty=none_failed,
-        level=level,
-    )
+    sure, very = _overconfidence(p[~y], task[~y], reason or "no_negatives", level)
     base = float(y.mean()) if len(y) else None
     climatology = None if base is None else base * (1 - base)
     table, binning = reliability(p, y, task, bins=bins, count=count, level=level)
@@ -136,6 +120,21 @@ def calibration(
         very_sure_of_failures=very,
         reason=reason,
     )
+
+
+def _overconfidence(p: Floats, task: Codes, empty: str, level: float) -> tuple[Estimate, Estimate]:
+    """Mean probability of failed episodes, and the share of them at 0.9 or above."""
+    codes = _compact(task)
+    mean = clustered_mean(
+        p,
+        codes,
+        estimand="mean probability of success of failed episodes",
+        empty=empty,
+        bounds=(0, 1),
+        level=level,
+    )
+    estimand = f"failed episodes with a probability of success of at least {SURE}"
+    return mean, share(p >= SURE, codes, estimand=estimand, empty=empty, level=level)
 
 
 def reliability(

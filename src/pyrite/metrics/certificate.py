@@ -32,6 +32,8 @@ from pyrite.records import Estimate
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.integer]
+MOST_CANDIDATES = 1000
+"""Thresholds that are tried by effective size; of more, so many evenly spaced by rank."""
 Sampling = Literal["one_per_task", "max_per_task", "effective_size"]
 
 
@@ -83,15 +85,7 @@ def certify(
     calibrating = split_by_task(passed, cluster, seed=seed)[cluster] if len(cluster) else passed
     chosen = calibrating & ~passed
     listed = scores[calibrating] if candidates is None else candidates
-    each = delta / looks
-    if sampling == "effective_size":
-        if policy != "fixed_sequence":
-            raise ValueError("the effective size goes with the fixed sequence only")
-        found = _by_effective_size(scores[chosen], cluster[chosen], target, each, listed)
-    else:
-        pick = one_per_task if sampling == "one_per_task" else max_per_task
-        negatives = pick(scores[chosen], cluster[chosen], seed=seed)
-        found = _choose(policy, negatives, target, each, listed)
+    found = _sampled(policy, sampling, scores[chosen], cluster[chosen], target, delta / looks, listed, seed)
     accepted = accepts(found, scores)
     held = ~calibrating
 
@@ -167,6 +161,25 @@ def _grouped(scores: Floats, cluster: Codes) -> tuple[Floats, NDArray[np.intp], 
     return ordered, np.cumsum(counts) - counts, counts
 
 
+def _sampled(
+    policy: Policy,
+    sampling: Sampling,
+    scores: Floats,
+    cluster: Codes,
+    target: float,
+    delta: float,
+    candidates: Floats,
+    seed: int,
+) -> Threshold:
+    """The threshold on the calibration negatives, one number a task or by their effective size."""
+    if sampling == "effective_size":
+        if policy != "fixed_sequence":
+            raise ValueError("the effective size goes with the fixed sequence only")
+        return _by_effective_size(scores, cluster, target, delta, candidates)
+    pick = one_per_task if sampling == "one_per_task" else max_per_task
+    return _choose(policy, pick(scores, cluster, seed=seed), target, delta, candidates)
+
+
 def _choose(policy: Policy, negatives: Floats, target: float, delta: float, candidates: Floats) -> Threshold:
     if policy == "neyman_pearson":
         return neyman_pearson(negatives, target, delta)
@@ -190,7 +203,10 @@ def _by_effective_size(
     best = replace(refused, n=alike, reason=f"too_few_negatives: {math.floor(alike)} of at least {needed}")
     if alike >= needed:
         best = replace(best, reason="no_candidate_passes")
-    for cut in strictest_first(ranked, candidates):
+    listed = strictest_first(ranked, candidates)
+    if len(listed) > MOST_CANDIDATES:
+        listed = listed[np.linspace(0, len(listed) - 1, MOST_CANDIDATES).round().astype(np.intp)]
+    for cut in listed:
         hits = np.bincount(tasks[ranked >= cut], minlength=len(n)).astype(np.float64)
         size = cluster_size(hits, n, level=1 - 2 * delta).size
         rate = float(hits.sum()) / float(n.sum())

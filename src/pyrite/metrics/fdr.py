@@ -15,7 +15,7 @@ from pyrite.metrics.clusters import Counts, cluster_size
 from pyrite.metrics.intervals import LEVEL, special
 from pyrite.records import Estimate
 
-_STEPS = 2000
+_STEPS = 200
 """Midpoints of the quadrature over the posterior of the TPR."""
 
 
@@ -115,7 +115,7 @@ def _quantile(q: float, fpr: Rate, tpr: Rate, success: float) -> float:
     k, n = fpr.value * fpr.size, fpr.size
     odds = success / (1 - success)
     low, high = 0.0, 1.0
-    for _ in range(60):
+    for _ in range(30):
         middle = (low + high) / 2
         below = np.minimum(1.0, middle / (1 - middle) * odds * caught)
         if float(functions.betainc(k + 0.5, n - k + 0.5, below).mean()) < q:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyrite.metrics.agreement import kappa
+from pyrite.metrics.agreement import COEFFICIENTS, coefficient, kappa
 from pyrite.metrics.clusters import Counts, rate
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.paired import inflation
@@ -73,6 +73,36 @@ def judge_figures(
     if len(np.unique(family)) < 2:
         return {name: one_family(found) for name, found in task.items()}
     kin = _figures(cells(passed, accepted, family), "family", level, resamples, seed)
+    return {name: wider(found, kin[name]) for name, found in task.items()}
+
+
+def agreement_figures(
+    passed: Flags,
+    accepted: Flags,
+    cluster: Codes,
+    family: Codes | None = None,
+    *,
+    level: float = LEVEL,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> dict[str, Estimate]:
+    """ac1, alpha, pabak and mcc of one judge, which stand beside kappa; arguments as `judge_figures`."""
+
+    def by(codes: Codes, unit: str) -> dict[str, Estimate]:
+        found = cells(passed, accepted, codes)
+        table = (found.tp, found.fp, found.fn, found.tn)
+        return {
+            name: coefficient(name, *table, unit=unit, level=level, resamples=resamples, seed=seed)
+            for name in COEFFICIENTS
+            if name != "kappa"
+        }
+
+    task = by(cluster, "task")
+    if family is None or len(family) == 0:
+        return task
+    if len(np.unique(family)) < 2:
+        return {name: one_family(found) for name, found in task.items()}
+    kin = by(family, "family")
     return {name: wider(found, kin[name]) for name, found in task.items()}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from pyrite.metrics.clusters import Counts
@@ -16,10 +18,16 @@ def resampled_sums(counts: Counts, *, resamples: int = 2000, seed: int = 0) -> C
     """Column sums of `resamples` cluster bootstrap replicates: (K, C) counts -> (resamples, C) sums.
 
     Clusters are sorted by their counts first, so neither the order of rows nor the names of clusters
-    change a replicate; a cluster that is drawn twice counts twice.
+    change a replicate; a cluster that is drawn twice counts twice. The same counts give the same
+    array again, read-only, so several statistics of one table cost one resampling.
     """
-    clusters, columns = counts.shape
     ordered = counts[np.lexsort(counts.T[::-1])].astype(np.float64)
+    return _drawn(ordered.tobytes(), *counts.shape, resamples, seed)
+
+
+@lru_cache(maxsize=8)
+def _drawn(data: bytes, clusters: int, columns: int, resamples: int, seed: int) -> Counts:
+    ordered = np.frombuffer(data, dtype=np.float64).reshape(clusters, columns)
     generator = np.random.default_rng(seed)
     sums = np.empty((resamples, columns))
     step = max(1, _BATCH // clusters)
@@ -29,4 +37,5 @@ def resampled_sums(counts: Counts, *, resamples: int = 2000, seed: int = 0) -> C
         drawn += np.arange(rows)[:, None] * clusters
         times = np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters)
         sums[start : start + rows] = times @ ordered
+    sums.setflags(write=False)
     return sums

@@ -43,6 +43,9 @@ def auc(
     estimand = "P(score of a passed episode > of a failed one)"
     ranked = np.where(np.isnan(scores), -np.inf, scores)
     high, low = ranked[passed], ranked[~passed]
+    if len(scores) and bool(np.isnan(scores).all()):
+        reason = "no_readable_scores"
+        return Estimate(value=None, level=level, n=len(scores), clusters=0, estimand=estimand, reason=reason)
     if not len(high) or not len(low):
         empty = "no_episodes" if not len(scores) else "no_negatives" if len(high) else "no_positives"
         return Estimate(value=None, level=level, n=len(scores), clusters=0, estimand=estimand, reason=empty)
@@ -53,8 +56,8 @@ def auc(
     alone = np.arange(len(scores))
     iid = _variance(of_passed, of_failed, alone[passed], alone[~passed], value)
     groups = min(len(np.unique(codes[passed])), len(np.unique(codes[~passed])))
-    reason = "single_cluster" if groups < 2 else None
-    variance = None if reason else _variance(of_passed, of_failed, codes[passed], codes[~passed], value)
+    alone_reason = "single_cluster" if groups < 2 else None
+    variance = None if alone_reason else _variance(of_passed, of_failed, codes[passed], codes[~passed], value)
     beside = _logit(value, iid, normal_quantile(level))
     ends = _logit(value, variance, t_quantile(groups - 1, level)) if groups > 1 else None
     return Estimate(
@@ -66,7 +69,7 @@ def auc(
         n=len(scores),
         clusters=int(codes.max()) + 1,
         estimand=estimand,
-        reason=None if ends else reason or "no_variation",
+        reason=None if ends else alone_reason or "no_variation",
         iid=Interval(*beside, "DeLong, logit") if beside else None,
     )
 

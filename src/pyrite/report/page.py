@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import pyrite
 from pyrite.measure.finding import finding, subject
-from pyrite.report import numbers, pairs, plots, sections
+from pyrite.report import gate_words, numbers, pairs, plots, sections, slopes
 from pyrite.report.endings import MAX_LINES, Endings
 from pyrite.report.text import cut, label, lines, plain
 
@@ -27,10 +27,12 @@ def render(
     no_endings: str,
     compared: Mapping[str, Any] | None = None,
     no_pairs: str = "the judges were not compared",
+    gated: Mapping[str, Any] | None = None,
+    no_gate: str = "the judges were not gated",
     inputs: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> str:
-    """The whole page as HTML. `no_endings` and `no_pairs` say why `endings` and `compared` are None."""
+    """The whole page as HTML. `no_...` says why `endings`, `compared` or `gated` is None."""
     strata = sections.strata(result)
     page = environment().get_template("page.html.j2")
     return page.render(
@@ -47,6 +49,8 @@ def render(
         no_endings=no_endings,
         compared=compared,
         no_pairs=no_pairs,
+        gated=gated,
+        no_gate=no_gate,
         max_lines=MAX_LINES,
         inputs=inputs,
         options=options,
@@ -137,7 +141,15 @@ def environment() -> Environment:
         finalize=_visible,
     )
     found.globals.update(
-        numbers=numbers, pairs=pairs, plots=plots, sections=sections, cut=cut, label=label, lines=lines
+        numbers=numbers,
+        pairs=pairs,
+        plots=plots,
+        sections=sections,
+        slopes=slopes,
+        gate_words=gate_words,
+        cut=cut,
+        label=label,
+        lines=lines,
     )
     return found
 

@@ -16,6 +16,9 @@ from pyrite.report.svg import across, element, figure
 MAX_JUDGES = 6
 """Judges of a matrix; of more, those with the highest FPR are shown and all are in report.json."""
 MAX_SETS = 12
+SQUARE = 26
+"""Side in pixels of the largest square of a confusion."""
+ANSWERS = ("accepts", "rejects", "uncertain", "parse_error", "missing")
 _LIMITS = (0.05, 0.1, 0.2, 0.4, 0.6, 1.0)
 
 
@@ -74,6 +77,8 @@ class Matrix:
     most: int
     """The largest count of episodes that only one of two judges accepts."""
     family: Mapping[str, Any]
+    confusion: Mapping[str, Mapping[str, Mapping[str, int]]]
+    """Judge -> truth -> answer -> episodes."""
 
     def cell(self, row: str, column: str) -> Apart:
         return self.apart[row, column]
@@ -88,7 +93,7 @@ def matrices(pairs: Mapping[str, Any], result: Mapping[str, Any]) -> list[Matrix
         condition = family["condition"]
         there = [p for p in pairs["pairs"] if (p["metric"], p["condition"]) == ("fpr", condition)]
         rates = {name: block["fpr"] for name, block in cells[condition]["judges"].items()}
-        found.append(_matrix(condition, there, rates, family))
+        found.append(_matrix(condition, there, rates, family, pairs["confusion"][condition]))
     return found
 
 
@@ -128,6 +133,21 @@ def disagreement(cell: Apart, most: int) -> Markup:
     return figure("disagreement", said, *parts)
 
 
+def amount(kind: str, answer: str, n: int, most: int) -> Markup:
+    """A square whose area is a number of episodes; a false accept is purple, indeterminate hatched."""
+    side = SQUARE * (n / max(1, most)) ** 0.5
+    css = "false" if (kind, answer) == ("fail", "accepts") else kind
+    box: dict[str, str | float | int] = {"class": css, "width": side, "height": side}
+    at = (SQUARE - side) / 2
+    square = element("rect", {**box, "x": at, "y": at})
+    return figure("amount", f"{kind}, {answer.replace('_', ' ')}: {n:,}", square)
+
+
+def largest(matrix: Matrix) -> int:
+    """The largest number of any confusion of the condition: one scale for all of them."""
+    return max(n for judge in matrix.confusion.values() for row in judge.values() for n in row.values())
+
+
 def together(matrix: Matrix) -> list[tuple[int, frozenset[str]]]:
     """(episodes, the judges that accept them) of the failed episodes that any judge accepts, most first."""
     sets = [
@@ -151,6 +171,7 @@ def _matrix(
     there: list[Mapping[str, Any]],
     rates: Mapping[str, Mapping[str, Any]],
     family: Mapping[str, Any],
+    confusion: Mapping[str, Mapping[str, Mapping[str, int]]],
 ) -> Matrix:
     names = sorted({name for pair in there for name in (pair["a"], pair["b"])})
     names.sort(key=lambda name: (rates[name]["value"] is None, -(rates[name]["value"] or 0.0)))
@@ -172,6 +193,7 @@ def _matrix(
         limit=next(limit for limit in _LIMITS if limit >= max([*map(abs, ends), _LIMITS[0]]) - 1e-9),
         most=max((cell.row_only for cell in apart.values()), default=0),
         family=family,
+        confusion=confusion,
     )
 
 

@@ -41,6 +41,8 @@ def write(
     *,
     options: Mapping[str, Any],
     order: Sequence[str] = (),
+    gated: Mapping[str, Any] | None = None,
+    no_gate: str = "the judges were not gated",
     force: bool = False,
 ) -> Written:
     """Write the report of a bench from its `measure_bench` result.
@@ -64,6 +66,7 @@ def write(
         "inputs": inputs,
         "endings": _endings_json(picture),
         "comparison": compared,
+        "gate": gated,
     }
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
     page = render(
@@ -72,6 +75,8 @@ def write(
         no_endings=no_picture,
         compared=compared,
         no_pairs=no_pairs,
+        gated=gated,
+        no_gate=no_gate,
         inputs=inputs,
         options=kept,
     )

@@ -23,7 +23,7 @@ from pathlib import Path
 import pyrite
 from pyrite.errors import SandboxError
 from pyrite.sandbox import bwrap, cgroup
-from pyrite.store.scratch import claim
+from pyrite.store import scratch
 
 HOME = "/home/agent"
 DISPLAY_NUMBER = 7
@@ -98,7 +98,7 @@ class Workspace:
 
     def __init__(self) -> None:
         base = _reachable_temporary_folder()
-        self._claimed = claim("desk", base=base, owner=unprivileged_id())
+        self._claimed = scratch.claim("desk", base=base, owner=unprivileged_id())
         self.root = self._claimed.root
         self.home = self.root / "h"
         self.frames = self.root / "f"
@@ -133,6 +133,12 @@ def _reachable_temporary_folder() -> Path:
     if unprivileged_id() is None or all(p.stat().st_mode & 0o001 for p in (chosen, *chosen.parents)):
         return chosen
     return Path("/tmp")  # noqa: S108 - the folder made in it has an unpredictable name
+
+
+def sweep() -> None:
+    """Remove what sessions and recordings left that were killed."""
+    for base in {Path(tempfile.gettempdir()).resolve(), _reachable_temporary_folder()}:
+        scratch.sweep(base, unprivileged_id())
 
 
 def _special_files(folder: str, names: list[str]) -> list[str]:

@@ -25,7 +25,7 @@ from pyrite.judges import labels as judge_labels
 from pyrite.measure.finding import SHORTCUTS
 from pyrite.records import VerdictLine
 from pyrite.store.bench import Bench
-from pyrite.store.config import FIXED, Config, Judged, defaults, differences, load_config
+from pyrite.store.config import FIXED, Config, Judged, Reward, defaults, differences, load_config
 from pyrite.store.jsonl import read_json, read_lines, write_bytes
 from pyrite.store.paths import BenchPaths
 from pyrite.suites.lookup import matching, open_origin
@@ -128,9 +128,23 @@ def settle(plan: Plan, *, force: bool = False) -> Bench:
                 "level": asked.metrics.level,
                 "resamples": asked.metrics.bootstrap_resamples,
                 "seed": asked.seed,
+                **_weights(plan.config),
+                **_fpr_target(plan.config),
             },
         )
     return bench
+
+
+def _fpr_target(config: Config) -> dict[str, float]:
+    """The FPR that the thresholds of score judges must keep, where the configuration names one."""
+    rm = (config.asked.judges or {}).get("rm")
+    target = rm.fpr_target if isinstance(rm, Reward) else None
+    return {} if target is None else {"fpr_target": target}
+
+
+def _weights(config: Config) -> dict[str, dict[str, float]]:
+    weights = config.asked.metrics.category_weights
+    return {} if weights is None else {"category_weights": weights}
 
 
 def changes(plan: Plan) -> list[str]:

@@ -29,9 +29,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    ValidationError,
+    field_validator,
+)
 
 from pyrite.errors import InputError
+from pyrite.records import Category
 from pyrite.store.yamlfile import Key, YamlFile, dotted, read_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -75,6 +84,18 @@ class Metrics(Part):
     bootstrap_resamples: int = Field(default=2000, ge=100, le=1_000_000)
     cluster_by: Literal["task_id"] = "task_id"
     uncertain_policy: Uncertain = "failure"
+    category_weights: dict[str, float] | None = None
+    """Share of each failure category in a standardised FPR, to compare agents or releases."""
+
+    @field_validator("category_weights")
+    @classmethod
+    def _of_categories(cls, found: dict[str, float] | None) -> dict[str, float] | None:
+        codes = [code.value for code in Category]
+        if found is not None and (
+            set(found) - set(codes) or min(found.values(), default=0) < 0 or sum(found.values()) <= 0
+        ):
+            raise ValueError(f"weights of at least 0, not all of them 0, of {', '.join(codes)}")
+        return found
 
     @property
     def level(self) -> float:

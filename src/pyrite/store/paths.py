@@ -67,6 +67,11 @@ class EpisodePaths:
         return self.root / "final_state.tar.zst"
 
     @property
+    def acts(self) -> Path:
+        """What an active verifier did before the state was taken; there for active tasks only."""
+        return self.root / "act.jsonl"
+
+    @property
     def facts(self) -> Path:
         return self.root / "final_facts.json"
 

@@ -1,6 +1,6 @@
 """Temporary folders that go away again, whatever was put into them and however their maker ended.
 
-    with scratch("record") as folder: ...        # $TMPDIR/pyrite-record-<pid>-<began>-xxxxxxxx, removed at the end
+    with scratch("record") as folder: ...      # $TMPDIR/pyrite-record-<pid>-<began>-xxxxxxxx
     claimed = claim("desk"); claimed.close()
 
 A folder is locked by its maker, and named after it. What a killed process left is not locked any more,

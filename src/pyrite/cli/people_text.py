@@ -1,0 +1,103 @@
+"""Ranks, human labels and what to read by hand, as lines of a measurement."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pyrite.cli import screen
+from pyrite.measure.finding import is_shortcut
+from pyrite.report.numbers import coefficient, count, few, points, rate, ratio
+
+MOST = 6
+"""Groups that are named in a line."""
+
+
+def print_ranks(judges: Mapping[str, Mapping[str, Any] | None]) -> None:
+    """A line a ranking: which agents change place, and how many pairs keep their order."""
+    for name, ranks in judges.items():
+        if ranks is None or ranks["reason"] or is_shortcut(name):
+            continue
+        groups = ranks["groups"]
+        moved = [
+            f"{one[:40]} {groups[one]['true_rank']:g}→{groups[one]['judged_rank']:g}"
+            for one in ranks["rank_changes"][:MOST]
+        ]
+        more = len(ranks["rank_changes"]) - len(moved)
+        places = ", ".join([*moved, *([f"{more} more"] if more > 0 else [])]) or "no place changes"
+        kept = f"pairs in the same order {rate(ranks['concordance'])}"
+        _print(f"ranks    {name[:60]} by {ranks['by']}: {places}; {kept}")
+
+
+def print_people(result: Mapping[str, Any]) -> None:
+    """What people say of the episodes, and what is left to read, of the leading stratum."""
+    if people := result.get("people"):
+        for text in _people(people):
+            _print(text)
+    if health := result.get("health"):
+        where: dict[tuple[str, str], list[str]] = {}
+        for condition, judges in health["judges"].items():
+            for name, one in judges.items():
+                if not is_shortcut(name) and (one["to_read"]["open"] or one["adjudicated"]):
+                    where.setdefault((name, _to_read(one)), []).append(condition)
+        for (name, text), conditions in where.items():
+            _print(f"to read  {name[:60]}, {', '.join(conditions)}: {text}")
+
+
+def _people(people: Mapping[str, Any]) -> Iterator[str]:
+    who = "1 person" if len(people["annotators"]) == 1 else f"{len(people['annotators']):,} people"
+    counts = ", ".join(
+        f"{people[key]:,} {word}"
+        for key, word in (
+            ("pass", "pass"),
+            ("fail", "fail"),
+            ("indeterminate", "undecided"),
+            ("adjudicated", "adjudicated"),
+        )
+    )
+    yield f"people   {count(people['episodes'], 'episode')} labelled by {who}: {counts}"
+    pairwise = people["agreement"]["pairwise"]
+    if pairwise["value"] is not None:
+        yield f"         two of them agree {_shown(pairwise)}"
+    verifier = people["verifier"]
+    if verifier["n"]:
+        kappa = verifier["kappa"]
+        shown = coefficient(kappa["value"], reason=kappa["reason"])
+        yield f"         people and verifier agree {_shown(verifier['agreement'])}, kappa {shown}"
+    changed = people["flips"]["changed"]
+    if changed["value"] is not None:
+        flips = people["flips"]
+        yield (
+            f"         informed people change {_shown(changed)} answers: {flips['to_pass']} to pass, "
+            f"{flips['to_fail']} to fail"
+        )
+
+
+def _to_read(one: Mapping[str, Any]) -> str:
+    listed = one["to_read"]
+    text = (
+        f"{count(len(listed['false_positives']), 'false positive')} and as a control "
+        f"{count(len(listed['true_negatives']), 'true negative')}; {len(listed['open']):,} not read by anyone"
+    )
+    after = one["adjudicated"]
+    if after is None:
+        return text
+    before, now = one["fpr"], after["fpr"]
+    moved = f"{count(after['moved'], 'outcome')} moved"
+    if before["value"] is None or now["value"] is None:
+        return f"{text}; {moved}"
+    return (
+        f"{text}; FPR {rate(before)} as verified, {rate(now)} as people say "
+        f"({points(now['value'] - before['value'])}, {moved})"
+    )
+
+
+def _shown(estimate: Mapping[str, Any]) -> str:
+    """A rate, or how many of how many where there are few."""
+    n = int(estimate["n"])
+    return f"in {ratio(round(estimate['value'] * n), n)}" if few(n) else rate(estimate)
+
+
+def _print(text: str) -> None:
+    screen.result(textwrap.fill(text, 99, subsequent_indent="         "))
