@@ -56,7 +56,7 @@ def recorded(stages: Stages, bench: Path) -> dict[str, Any]:
             members = {}
             for member in tar:
                 data = tar.extractfile(member) if member.isfile() else None
-                timed = member.name.endswith(OWN_TIMES)
+                timed = member.name.endswith(OWN_TIMES) or "/.~lock." in member.name
                 members[member.name] = data.read() if data is not None and not timed else member.type
         del found[name]
         found |= {f"{name}: {member}": content for member, content in members.items()}

@@ -51,9 +51,7 @@ def test_every_false_positive_is_listed_with_as_many_true_negatives(table: Table
     found = judged(table)["to_read"]
     assert found["false_positives"] == ["g00", *(f"u{at:02d}" for at in range(12))]
     assert len(found["true_negatives"]) == 13
-    assert {f"u{at:02d}" for at in range(12, 20)} <= set(found["true_negatives"]), (
-        "of their category first"
-    )
+    assert {f"u{at:02d}" for at in range(12, 20)} <= set(found["true_negatives"]), "of their category first"
     assert found["open"] == [*found["false_positives"], *found["true_negatives"]]
     assert judged(table)["to_read"] == found
 

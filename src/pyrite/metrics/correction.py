@@ -122,6 +122,11 @@ def ppi_mean(
     if n < 2 or not others:
         reason = "no_unscored_episodes" if not others else "too_few_scored_episodes"
         return Corrected(Estimate(**common, value=None, reason=reason))
+    # sums of floats depend on their order: the rows' order must not show in the last digit
+    order, order_only = np.lexsort((judged, truth)), np.argsort(judged_only, kind="stable")
+    truth, judged, judged_only = truth[order], judged[order], judged_only[order_only]
+    if cluster is not None and cluster_only is not None:
+        cluster, cluster_only = cluster[order], cluster_only[order_only]
     tuned = _tuned(truth, judged, judged_only) if weight is None else weight
     residual = truth - tuned * judged
     raw = float(residual.mean()) + tuned * float(judged_only.mean())
@@ -193,7 +198,7 @@ def _clustered_variance(
     groups = len(np.union1d(cluster, cluster_only))
     if groups < 2:
         return 0.0, groups
-    return groups / (groups - 1) * float(np.square(influence).sum()), groups
+    return groups / (groups - 1) * float(np.sort(np.square(influence)).sum()), groups
 
 
 def _cut(value: float, half: float, method: str) -> Interval | None:
