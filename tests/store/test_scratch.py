@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,7 +63,10 @@ def test_what_a_living_process_holds_stays_and_what_a_killed_one_left_goes(
         assert mine.is_dir()
         assert folder.is_dir()
         child.kill()
-        child.wait()
+        assert child.stdout is not None
+        child.stdout.read()  # ended, and not waited for: a zombie
+        while not Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2].startswith(" Z"):
+            time.sleep(0.01)
         sweep(tmp_path)
         assert mine.is_dir()
         assert not folder.exists()

@@ -171,7 +171,13 @@ def styled(text: str, style: str, *, no_color: bool, end: str = "\n") -> None:
 
 
 def _console(*, stderr: bool, no_color: bool) -> Console:
-    from rich.console import Console
+    from rich import console
+
+    class Console(console.Console):
+        """Leaves a closed pipe to the caller; rich itself would end with the code of a failed check."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
 
     file = sys.stderr if stderr else sys.stdout
     width = None if file.isatty() else 100

@@ -39,6 +39,7 @@ def demo(
     Real LibreOffice episodes of scripted agents; no desktop, network or key is needed. Run it again
     after changing an episode below pyrite-demo/ and only that is done anew.
     """
+    from pyrite import flow
     from pyrite.cli import screen
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
@@ -47,7 +48,7 @@ def demo(
         screen.result_json(result)
     else:
         _print_demo(result, written, out, no_color=no_color)
-    return 0
+    return 3 if flow.undecided(result) else 0
 
 
 def _run_demo(out: Path, jobs: int | None, progress: Progress, *, cache: bool) -> tuple[dict[str, Any], Path]:

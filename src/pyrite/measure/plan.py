@@ -93,6 +93,7 @@ def _questions(value: Mapping[str, Any], power: float, level: float) -> Iterator
     fpr, gap, limit = value["fpr"], value["difference"], value["limit"]
     discordant = max(value["discordant"], gap)
     passing = fpr if fpr < limit else limit / 2
+    alike = sizes.design_effect(max(value["per_task"], 1.0), 1.0)
     yield (
         "precision",
         f"an FPR of {_points(fpr)} % to within {_points(value['half_width'])} points",
@@ -104,7 +105,10 @@ def _questions(value: Mapping[str, Any], power: float, level: float) -> Iterator
         "gate_none",
         f"FPR at most {_points(limit)} %, when nothing false is accepted",
         "icc",
-        lambda deff: sizes.gate_size(limit, 0.0, deff=deff, power=power, confidence=level),
+        # nothing accepted tells no ICC: the gate then counts tasks, as if its episodes were all alike
+        lambda deff: sizes.gate_size(
+            limit, 0.0, deff=alike if deff > 1 else 1.0, power=power, confidence=level
+        ),
         "",
     )
     yield (

@@ -98,11 +98,12 @@ def sweep(base: Path, owner: int | None = None) -> None:
 
 
 def _began(pid: int) -> str | None:
-    """When a process began, in ticks since the machine did; None where there is none of that number."""
+    """When a process began, in ticks since the machine did; None where none of that number lives."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        status = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
         return None
+    return None if status[0] in "ZX" else status[19]  # Z: it has ended, and nobody has asked how
 
 
 def require_room(folder: Path, least: int = 1 << 20) -> None:
