@@ -212,7 +212,9 @@ def test_the_second_ctrl_c_stops_at_once_and_workers_clean_up(
     os.killpg(child.pid, signal.SIGINT)
     out, err = child.communicate(timeout=30)
     assert time.monotonic() - began < 2
-    assert sorted(out.splitlines()) == ["cleaned sleep:3", "cleaned sleep:3.1", "interrupted"]
+    assert out.count("cleaned") == 2, "two workers print at once, so lines may meet"
+    assert out.count("sleep:3") == 2
+    assert out.count("interrupted") == 1
     assert "Traceback" not in err
     assert len(list(place.iterdir())) == 2
 

@@ -42,9 +42,9 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(
     assert "leaked" not in running.err
     assert running.out == ""
     assert running.none_left(), running.left()
-    assert not list(pyrite.scratch.glob("pyrite-*")), "it cleaned up"
     again = pyrite.run(*stages.arguments(verb, bench))
     assert again.code == 0, again.err
+    assert not list(pyrite.scratch.glob("pyrite-*")), "what a killed worker left, the next run removes"
     assert stages.content(bench) == stages.content(stages.after(verb))
     assert stages.doubled(bench) == 0
 

@@ -10,7 +10,7 @@ import pytest
 from pyrite.errors import SandboxError
 from pyrite.sandbox import bwrap
 from pyrite.sandbox.local import LocalBackend
-from pyrite.sandbox.probe import capabilities
+from pyrite.sandbox.probe import _command, capabilities
 
 
 def test_every_missing_thing_has_a_command_or_none_exists() -> None:
@@ -60,6 +60,6 @@ def test_a_foreign_program_of_the_same_name_is_noticed(
     foreign.write_text("#!/bin/sh\n")
     foreign.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    command = next(one for one in capabilities() if one.name == "pyrite command")
+    command = _command()
     assert command.ok is False
     assert str(foreign) in command.detail
