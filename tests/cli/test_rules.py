@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -64,11 +64,12 @@ def test_help_is_quick_and_imports_neither_records_nor_numpy(verb: str) -> None:
     )
     times = []
     for _ in range(3):
-        began = time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-        times.append(time.monotonic() - began)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert done.stdout.splitlines()[-1] == "[]"
-    assert statistics.median(times) < 0.6, "0.3 s on a quiet machine"
+    assert statistics.median(times) < 0.3, "seconds of CPU: the machine may be busy"
 
 
 @pytest.mark.parametrize("verb", ON_A_BENCH)
