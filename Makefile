@@ -19,7 +19,7 @@ all: .venv/dev
 demo: .venv/core          ## the main job: truth and judges on the shipped episodes
 	$(BIN)/pyrite demo
 
-test: .venv/dev           ## lint, types, layers, unit and (where installed) desktop tests
+test: .venv/dev           ## all tests, with the desktop where installed; what failed is tried once more, alone
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 test-slow: .venv/dev      ## long simulations
