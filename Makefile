@@ -19,8 +19,8 @@ all: .venv/dev
 demo: .venv/core          ## the main job: truth and judges on the shipped episodes
 	$(BIN)/pyrite demo
 
-test: .venv/dev           ## all tests, with the desktop where installed; what failed is tried once more, alone
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+test: .venv/dev           ## all but slow tests, the desktop where installed; what failed is tried once more
+	$(BIN)/python -m pytest -n 2 || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 test-slow: .venv/dev      ## long simulations
 	$(BIN)/python -m pytest -n 2 -m slow
