@@ -27,12 +27,14 @@ class Slow:
 
 
 class Logged(Slow):
-    """Says in a file that it has answered."""
+    """Says in a file that it has answered; from the sixth on it takes long, so that some are in flight."""
 
     name = "logged"
+    asked = 0
 
     async def judge(self, package: Package, run: int) -> Reply:
-        await asyncio.sleep(0.2)
+        self.asked += 1
+        await asyncio.sleep(0.2 if self.asked <= 5 else 20)
         with Path(os.environ["SLOW_JUDGE_LOG"]).open("a", encoding="utf-8") as log:
             log.write("answered\n")
         return Reply(Verdict.SUCCESS)

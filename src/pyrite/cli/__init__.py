@@ -108,7 +108,9 @@ _DISK = {
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: ctrl-C now would only hide how it went
+    sys.exit(code)
 
 
 @contextlib.contextmanager
