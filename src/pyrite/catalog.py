@@ -90,6 +90,13 @@ def show(name: str, where: str | None = None) -> dict[str, Any]:
         )
     if ":" in name or name.partition("@")[0] in JUDGES.names():
         return judge(name)
+    if path.exists():
+        raise UsageError(
+            "this is no episode, task or bench",
+            where=name[:200],
+            expected="a folder that holds meta.json (an episode), task.json (a task) or episodes/ (a bench)",
+            next="pyrite list tasks",
+        )
     known = {task_id: origin for origin, task_id in _tasks(None)}
     if name in known:
         return task(known[name].task(name))

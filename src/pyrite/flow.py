@@ -10,11 +10,9 @@ Each stage reads a bench directory, writes its part of it, and can be killed and
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -52,7 +50,7 @@ from pyrite.stages import price as pricing
 from pyrite.stages.certificates import write_certificates
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
-from pyrite.stages.plan import Plan
+from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, matching, open_origin
@@ -68,6 +66,7 @@ __all__ = [
     "judge",
     "measure",
     "measure_table",
+    "new_bench",
     "outcomes",
     "pack",
     "perturb",
@@ -129,12 +128,6 @@ def _refuse_other_seed(bench: Bench, seed: int, *, force: bool) -> None:
             expected=f"--seed {before}, or another bench",
             next=f"pyrite record SUITE --seed {seed} -o ANOTHER_FOLDER, or the same command with --force",
         )
-
-
-def new_bench(suite: str) -> Path:
-    """Where a bench goes that nobody named: below PYRITE_HOME, else below runs/ here."""
-    home = Path(os.environ.get("PYRITE_HOME") or "runs")
-    return home / f"{datetime.now():%Y-%m-%d_%H%M%S}_{Path(suite).name}"
 
 
 def perturb(

@@ -310,3 +310,16 @@ def test_from_a_new_task_over_verify_to_a_label(
     measured = json.loads(capsys.readouterr().out)
     assert measured["strata"]["scripted"]["categories"] == {"F-SIDEEFFECT": 1}
     assert measured["labels"]["classified"] == {"ep_1": "F-SIDEEFFECT"}
+
+
+def test_a_folder_that_is_nothing_of_ours_is_said_to_be_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Out
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
+    assert "photos: this is no episode, task or bench" in printed(["show", "photos"], capsys, code=2)
+
+
+def test_a_suite_that_is_not_there_names_no_new_bench(capsys: Out) -> None:
+    text = printed(["record", "nosuite"], capsys, code=2)
+    assert text.startswith("error: no suite and no folder of tasks: 'nosuite'")

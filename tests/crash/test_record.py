@@ -140,10 +140,10 @@ def test_a_killed_recording_goes_on(
 
 
 @pytest.mark.slow
-def test_a_killed_recording_goes_on_twenty_times(
+def test_a_killed_recording_goes_on_a_hundred_times(
     pyrite: Pyrite, stages: Stages, record_property: Callable[[str, object], None]
 ) -> None:
-    kill_and_go_on(pyrite, stages, 4, 5, record_property)
+    kill_and_go_on(pyrite, stages, 20, 5, record_property)
 
 
 def test_ctrl_c_finishes_what_is_in_flight_and_twice_stops_at_once(pyrite: Pyrite, stages: Stages) -> None:

@@ -91,7 +91,7 @@ def make(root: Path | None, config: Path | None) -> Plan:
         )
     wanted, left_out = _judges(found)
     plan = Plan(
-        root=root or _new_bench(str(asked.suite)),
+        root=root or new_bench(str(asked.suite)),
         config=found,
         agents=_agents(found),
         kinds=_kinds(found),
@@ -183,7 +183,12 @@ def _load(root: Path | None, config: Path | None) -> Config:
     return defaults()
 
 
-def _new_bench(suite: str) -> Path:
+def new_bench(suite: str) -> Path:
+    """Where a bench goes that nobody named: below PYRITE_HOME, else below runs/ here.
+
+    Raises `UsageError` where there is no such suite.
+    """
+    open_origin(suite)
     base = Path(os.environ.get("PYRITE_HOME") or "runs")
     return base / f"{datetime.now():%Y-%m-%d_%H%M%S}_{Path(suite).name}"
 
