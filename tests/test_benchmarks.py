@@ -55,3 +55,16 @@ def test_metrics_compares_three_ways_to_resample_and_the_whole_command() -> None
         seconds, _, memory, _ = map(float, rows[f"from {suffix}"])
         assert 0 < seconds < 60
         assert 50 < memory < 1000
+
+
+@pytest.mark.slow
+def test_replay_says_what_share_of_recording_it_is() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "replay.py"), "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 110
+    rows = {line[:42].strip(): line[42:].split() for line in lines[2:6]}
+    for states, seconds, rate in rows.values():
+        assert float(seconds) * float(rate) == pytest.approx(float(states), rel=0.1)
+    assert "of it (aim under 10%" in lines[-1]

@@ -2,7 +2,7 @@
 # Installs the Debian packages of the desktop sandbox; does nothing where all of them are there.
 set -eu
 
-packages="bubblewrap xvfb openbox x11-xkb-utils dbus xterm
+packages="bubblewrap xvfb openbox x11-xkb-utils dbus xterm mousepad
 libreoffice-calc libreoffice-gtk3 fonts-liberation fonts-dejavu-core fontconfig perl-base zstd"
 
 if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-query >/dev/null 2>&1; then

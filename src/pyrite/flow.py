@@ -34,10 +34,10 @@ from pyrite.measure.compare import compare_table, untestable
 from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
+from pyrite.measure.plan import plan_table
 from pyrite.measure.scores import Asked
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
-from pyrite.metrics.thresholds import Policy
 from pyrite.pool import Silent, Watch
 from pyrite.records import Category, Meta
 from pyrite.report import episode as episode_page
@@ -48,6 +48,7 @@ from pyrite.stages import gate as gating
 from pyrite.stages import plan as planning
 from pyrite.stages import price as pricing
 from pyrite.stages.certificates import write_certificates
+from pyrite.stages.check import check
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
 from pyrite.stages.plan import Plan, new_bench
@@ -58,6 +59,7 @@ from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
 
 __all__ = [
+    "check",
     "compare",
     "compare_table",
     "demo",
@@ -71,10 +73,12 @@ __all__ = [
     "pack",
     "perturb",
     "plan",
+    "plan_table",
     "price",
     "record",
     "report",
     "run",
+    "threshold",
     "undecided",
     "untestable",
     "verify",
@@ -252,19 +256,35 @@ def measure(
     root: Path,
     *,
     seed: int | None = None,
-    fpr_target: float | None = None,
-    threshold_rule: Policy = "fixed_sequence",
+    truth: str = "verifier",
+    asked: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Figures of every judge, condition and stratum of a bench; strata are never pooled.
 
-    Level, resamples and (without `seed`) the seed are those that `run` was asked for, if it was.
-    Judges with scores get a threshold that keeps `fpr_target`, else that of the configuration, else 5 %.
+    `truth` is verifier, or labels for what people say. Level, resamples and (without `seed`) the seed are
+    those that `run` was asked for, if it was. Judges with scores get the threshold that is `asked` for
+    (target, delta, policy, sampling), else that of the configuration, else FPR 5 % with 95 % confidence.
     """
     bench = Bench(root)
-    target = bench.asked("metrics", "fpr_target", Asked.target) if fpr_target is None else fpr_target
-    asked = Asked(target=target, policy=threshold_rule)
-    result = measuring.measure_bench(bench, **_options(bench, seed), asked=asked)
+    configured = {
+        name: bench.asked("metrics", key, None)
+        for name, key in (("target", "fpr_target"), ("delta", "delta"), ("sampling", "sampling"))
+    }
+    wanted = {**{name: one for name, one in configured.items() if one is not None}, **(asked or {})}
+    options = _options(bench, seed)
+    result = measuring.measure_bench(bench, **options, asked=threshold(wanted), truth=truth)
     return {**result, "finding": finding(result)}
+
+
+def threshold(asked: Mapping[str, Any]) -> Asked:
+    """What is asked of thresholds of scores; `UsageError` for parts that do not go together."""
+    found = Asked(**asked)
+    if found.sampling == "effective_size" and found.policy != "fixed_sequence":
+        raise UsageError(
+            f"the effective size does not go with {found.policy}",
+            expected="--threshold-rule fixed_sequence, or another --sampling",
+        )
+    return found
 
 
 def _options(bench: Bench, seed: int | None) -> dict[str, Any]:

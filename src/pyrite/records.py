@@ -19,6 +19,8 @@ from pydantic import (
     model_validator,
 )
 
+from pyrite import steps
+
 SCHEMA_VERSION = "1"
 
 Source = Literal["natural", "weakened", "perturbed", "scripted"]
@@ -158,9 +160,31 @@ class TaskSpec(ForeignRecord):
     reads: tuple[str, ...] = ()
     """Paths and globs below the home that the verifier opens; empty means all of it."""
     limits: Limits = Limits()
+    equivalent_mutants: dict[str, str] = {}
+    """Near-misses that `check` makes and that are right after all: name -> reason."""
+    act: tuple[steps.Step, ...] = ()
+    """What the verifier does on the living desktop after the end state was taken; empty: it only looks."""
+    truth_from: Literal["final", "acted"] = "final"
+    """Which state decides: the one that the agent left, or the one after `act` (see `truth.active`)."""
+    script: tuple[Action, ...] = ()
+    """What a competent agent does before `act`, for replaying it; agents and judges never see it."""
+    clock_within_s: float | None = Field(default=None, gt=0)
+    """For a task that depends on the date: how far the sandbox's clock may be off."""
     network: Literal["none", "loopback"] = "none"
     licence: str = ""
     benchmark: Benchmark | None = None
+
+    @model_validator(mode="after")
+    def _act_is_whole(self) -> Self:
+        """`act` and `truth_from` come together, and the steps make sense one after the other."""
+        if self.truth_from == "acted" and not self.act:
+            raise ValueError("truth_from is acted, but there is no act")
+        if self.act and "truth_from" not in self.model_fields_set:
+            raise ValueError("act needs truth_from: final or acted, whichever state decides")
+        wrong = steps.problem(self.act)
+        if wrong is not None:
+            raise ValueError(f"act: {wrong}")
+        return self
 
 
 # --- episodes ----------------------------------------------------------------------------------
@@ -259,6 +283,13 @@ class Process(ForeignRecord):
     argv: tuple[str, ...] = ()
 
 
+class Clock(ForeignRecord):
+    """Two clocks read at one moment, in seconds since 1970."""
+
+    sandbox: float
+    host: float
+
+
 class Facts(ForeignRecord):
     """final_facts.json: what was seen from outside before everything was killed."""
 
@@ -267,6 +298,8 @@ class Facts(ForeignRecord):
     ports: tuple[int, ...] = ()
     unsaved: bool | None = None
     """A close request brought up a dialog (True), closed the window (False), or neither (None)."""
+    clock: Clock | None = None
+    """What the clocks said before the agent's first action; for tasks that depend on the date."""
 
 
 # --- truth -------------------------------------------------------------------------------------
@@ -300,6 +333,10 @@ class Truth(Record):
     confinement: dict[str, Any] = {}
     libraries: dict[str, str] = {}
     verified_at: str = ""
+    acted_sha256: str | None = None
+    """Of act.jsonl and the state after it; None for tasks that do not act."""
+    act: dict[str, Any] | None = None
+    """What the act came to, and what the verifier said of both states; see `truth.active`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 

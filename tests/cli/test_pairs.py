@@ -70,3 +70,21 @@ def test_plan_prints_its_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", *given, "--success-rate", "0.5", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert {one["name"]: one["episodes"] for one in document["questions"]}["pair"] == 1782
+
+
+def test_plan_takes_what_is_not_given_from_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = table(tmp_path / "v.csv")
+    assert run(["plan", *arguments(path)[1:], "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["assumptions"]
+    assert (found["per_task"]["value"], found["fpr"], found["success_rate"]["from"]) == (
+        2,
+        {"value": 0.5, "from": "table"},
+        "table",
+    )
+    assert run(["plan", *arguments(path)[1:]]) == 0
+    assert "(seen)" in capsys.readouterr().out
+    assert run(["plan", "--truth", "truth"]) == 2
+    assert "either a BENCH or --table" in capsys.readouterr().err
+    assert run(["plan", str(tmp_path), *arguments(path)[1:]]) == 2

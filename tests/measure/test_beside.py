@@ -11,6 +11,7 @@ import pytest
 
 from pyrite import flow
 from pyrite.cli import run
+from pyrite.errors import UsageError
 from pyrite.measure.bench import measure_bench
 from pyrite.measure.scores import Asked
 from pyrite.records import VerdictLine
@@ -113,8 +114,24 @@ def test_the_target_of_the_configuration_is_kept(made: Any) -> None:
         return float(cell(result, "noisy", "E2-last4")["scores"]["certificate"]["target"])
 
     assert target() == 0.2
-    assert target(threshold_rule="conformal") == 0.2
-    assert target(fpr_target=0.1) == 0.1
+    assert target(asked={"policy": "conformal"}) == 0.2
+    assert target(asked={"target": 0.1}) == 0.1
+
+
+def test_delta_and_sampling_of_the_configuration_are_kept(made: Any) -> None:
+    made.bench.update_lock(metrics={"delta": 0.2, "sampling": "max_per_task"})
+
+    def certificate(**options: Any) -> dict[str, Any]:
+        result = flow.measure(made.bench.root, **options)
+        found: dict[str, Any] = cell(result, "noisy", "E2-last4")["scores"]["certificate"]
+        return found
+
+    found = certificate()
+    assert (found["delta"] * found["looks"], found["sampling"]) == (pytest.approx(0.2), "max_per_task")
+    assert certificate(asked={"sampling": "one_per_task"})["sampling"] == "one_per_task"
+    made.bench.update_lock(metrics={"sampling": "effective_size"})
+    with pytest.raises(UsageError, match="effective size"):
+        certificate(asked={"policy": "conformal"})
 
 
 def test_the_rule_that_was_asked_for(made: Any) -> None:

@@ -358,6 +358,33 @@ def test_a_judge_that_believes_the_claim_fails_line_4(lab: Lab) -> None:
     assert answers(lab.gate())[1] == "PASS", "without the claim it is right"
 
 
+def _believes(lab: Lab) -> Callable[[str, str, int], str]:
+    return lambda name, condition, run: (
+        "success"
+        if condition.endswith("claim") and int(name[-2:]) % 4 == 0
+        else lab.right(name, condition, run)
+    )
+
+
+def test_a_noise_floor_that_was_not_measured_is_not_zero(lab: Lab) -> None:
+    lab.bench.update_lock(judge_runs={"mine": dict.fromkeys(SEEN, 1)})
+    lab.judge(_believes(lab), runs=1)
+    line = lines_of(lab.gate())[4]
+    assert line["answer"] == "INSUFFICIENT"
+    assert line["reason"] == "beyond the limit, but the noise floor was not measured: one run"
+    assert line["parts"][0]["noise_floor"] is None
+    assert line["parts"][0]["low"] > line["parts"][0]["limit"] == 0.05
+    line = lines_of(lab.gate(deterministic=["mine"]))[4]
+    assert (line["answer"], line["parts"][0]["noise_floor"]) == ("FAIL", 0.0), "it cannot differ from itself"
+
+
+def test_an_effect_within_the_bare_limit_passes_without_a_floor(lab: Lab) -> None:
+    lab.bench.update_lock(judge_runs={"mine": dict.fromkeys(SEEN, 1)})
+    lab.judge(lab.right, runs=1)
+    line = lines_of(lab.gate())[4]
+    assert (line["answer"], line["parts"][0]["noise_floor"]) == ("PASS", None)
+
+
 def test_only_episodes_that_claim_success_count_for_the_claim(lab: Lab) -> None:
     lab.judge(lab.right)
     claims = [name for name, outcome in lab.outcomes.items() if outcome == "fail"][:40]

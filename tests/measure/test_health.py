@@ -92,6 +92,53 @@ def test_hard_negatives_are_expected_to_be_harder(table: Table) -> None:
     assert (found["as_expected"], found["pairs"]) == (1.0, 1)
 
 
+def test_each_category_is_held_against_the_failures_of_the_other_kind(table: Table) -> None:
+    found = judged(table)["by_category"]["categories"]
+    hard, easy = found["F-UNCOMMITTED"]["measured"], found["F-ABORT"]["measured"]
+    assert hard["difference"]["value"] == pytest.approx(0.55)
+    assert easy["difference"]["value"] == pytest.approx(-0.55)
+    assert hard["difference"]["low"] == pytest.approx(-easy["difference"]["high"])
+    assert hard["difference"]["low"] > 0
+    assert (hard["answer"], easy["answer"]) == ("as expected", "as expected")
+    assert (hard["against"], hard["against_n"]) == ("easy", 20)
+
+
+def test_what_is_not_as_expected_or_not_shown(make_bench: Callable[[], MadeBench]) -> None:
+    made = make_bench()
+    lines = []
+    for start, category, accepted in (
+        ("u", "F-UNCOMMITTED", 1),
+        ("p", "F-PARTIAL", 14),
+        ("g", "F-ABORT", 15),
+    ):
+        for at in range(20):
+            name = f"{start}{at:02d}"
+            made.episode(name, f"t{at}", "fail", category=category)
+            lines.append((name, "success" if at < accepted else "failure"))
+    for at in range(5):
+        made.episode(f"c{at}", f"t{at}", "fail", category="F-CLAIM")
+        lines.append((f"c{at}", "success"))
+    made.verdicts("j", "E1-final", lines)
+    found = judged(table_from_bench(made.bench))["by_category"]["categories"]
+    answers = {code: one["measured"]["answer"] for code, one in found.items()}
+    assert answers["F-UNCOMMITTED"] == "not as expected"
+    assert answers["F-PARTIAL"] == "not shown"
+    assert answers["F-ABORT"] == "not as expected"
+    assert (answers["F-CLAIM"], found["F-CLAIM"]["measured"]["reason"]) == (None, "n < 10, no rate")
+
+
+def test_without_the_other_kind_nothing_is_compared(make_bench: Callable[[], MadeBench]) -> None:
+    made = make_bench()
+    for at in range(12):
+        made.episode(f"u{at:02d}", f"t{at}", "fail", category="F-UNCOMMITTED")
+    made.verdicts("j", "E1-final", [(f"u{at:02d}", "success") for at in range(12)])
+    found = judged(table_from_bench(made.bench))["by_category"]
+    one = found["categories"]["F-UNCOMMITTED"]["measured"]
+    assert (one["answer"], one["difference"]) == (None, None)
+    assert one["reason"] == "n < 10 easy failures, no rate"
+    assert (found["kinds"]["easy"]["value"], found["kinds"]["easy"]["reason"]) == (None, "no_such_failures")
+
+
 def test_the_fpr_worked_back_for_a_verifier_that_errs(table: Table) -> None:
     found = judged(table)["if_verifier_rejects"]
     observed, tpr, success = 13 / 40, 18 / 20, 20 / 60 / 0.95

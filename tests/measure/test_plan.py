@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pyrite.errors import UsageError
-from pyrite.measure.plan import NAMES, plan
+from pyrite.measure.plan import NAMES, plan, plan_table
 
 Make = Callable[[], Any]
 
@@ -112,6 +113,42 @@ def test_a_bench_says_what_it_saw(make_bench: Make) -> None:
     assert questions(result)["gate_none"]["design_effect"] == pytest.approx(3)
     given = plan(made.bench, {"icc": 0.5})["assumptions"]["icc"]
     assert given == {"value": 0.5, "from": "given"}
+
+
+def test_a_table_says_the_same_as_a_bench(make_bench: Make, tmp_path: Path) -> None:
+    made = make_bench()
+    rows: list[str] = []
+    said: dict[str, list[tuple[str, str]]] = {"kind": [], "strict": []}
+    for t in range(10):
+        for repeat in range(4):
+            name, kind = f"n{t}-{repeat}", "success" if t < 2 else "failure"
+            made.episode(name, f"task-{t}", "fail" if repeat else "pass")
+            said["kind"].append((name, kind))
+            said["strict"].append((name, "failure"))
+            rows.append(f"task-{t},{'fail' if repeat else 'pass'},{kind},failure\n")
+    for judge, lines in said.items():
+        made.verdicts(judge, "E1-final", lines)
+    path = tmp_path / "v.csv"
+    path.write_text("task,truth,kind,strict\n" + "".join(rows), encoding="utf-8")
+    columns: dict[str, Any] = {"truth": "truth", "cluster": "task", "verdicts": ["kind", "strict"]}
+    of_table, of_bench = plan_table(path, {}, **columns), plan(made.bench, {})
+    assert of_table["questions"] == of_bench["questions"]
+    assert of_table["detectable"] == of_bench["detectable"]
+    assert of_table["assumptions"]["icc"] == {"value": pytest.approx(1.0), "from": "table"}
+    alone = plan_table(path, {}, truth="truth", cluster="task")["assumptions"]
+    assert (alone["fpr"]["from"], alone["per_task"]) == ("default", {"value": 3, "from": "table"})
+    with pytest.raises(UsageError, match="--cluster"):
+        plan_table(path, {}, truth="truth", cluster=None)
+
+
+def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text(
+        "task,truth,silent,strict\n" + "".join(f"t{k},fail,,0\n" for k in range(12)), encoding="utf-8"
+    )
+    found = plan_table(path, {}, truth="truth", cluster="task", verdicts=["silent", "strict"])["assumptions"]
+    assert found["fpr"] == {"value": 0.1, "from": "default"}
+    assert found["discordant"]["from"] == "independent errors"
 
 
 def test_a_bench_without_failures_says_nothing(make_bench: Make) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pyrite.measure.blocks import compact
 from pyrite.measure.foreign import CONDITION, Columns, table_from_file
+from pyrite.measure.measure import measure_table
 from pyrite.measure.table import FAIL, SUCCESS
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.clusters import rate
@@ -51,3 +52,16 @@ def test_fpr_by_task(
     assert found.high is not None
     assert round(100 * found.value, 1) == printed
     assert (round(100 * found.low, 1), round(100 * found.high, 1)) == wilson
+
+
+def test_the_command_holds_both_intervals() -> None:
+    if not JOINED.is_file():
+        pytest.skip(f"no published verdicts at {JOINED}")
+    names = {"webjudge_o4_mini": (2.5, 5.3), "webjudge_7B": (4.9, 8.9), "webjudge_gpt4o": (7.0, 11.7)}
+    strip = r"\.(improved|resized)"
+    found = measure_table(
+        JOINED, truth="human_success", cluster="task_id", verdicts=list(names), cluster_strip=strip
+    )
+    for name, printed in names.items():
+        drawn = found["judges"][name]["bootstrap"]["fpr"]
+        assert (100 * drawn["low"], 100 * drawn["high"]) == pytest.approx(printed, abs=0.2)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pyrite.cli import run
 from pyrite.measure.blocks import Settings
 from pyrite.measure.claim_effect import claim_effects
 from pyrite.measure.corrected import corrected_block
@@ -266,3 +268,43 @@ def test_a_judge_no_better_than_chance_corrects_nothing() -> None:
     assert found["rogan_gladen"]["reason"] == "judge_no_better_than_chance"
     assert found["ppi"]["weight"] == 0
     assert found["ppi"]["value"] == 0.5
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    episodes, scores = drawn(300, 3)
+    names = [episodes.cluster.names[code] for code in episodes.cluster.codes]
+    rows = (
+        f"{task},{int(true)},{score}\n"
+        for task, true, score in zip(names, episodes.truth, scores, strict=True)
+    )
+    path = tmp_path / "v.csv"
+    path.write_text("task,truth,s\n" + "".join(rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "delta", "sampling", "policy"),
+    [
+        ([], 0.05, "one_per_task", "fixed_sequence"),
+        (["--delta", "0.2"], 0.2, "one_per_task", "fixed_sequence"),
+        (["--sampling", "max_per_task"], 0.05, "max_per_task", "fixed_sequence"),
+        (["--sampling", "effective_size", "--delta", "0.1"], 0.1, "effective_size", "fixed_sequence"),
+        (["--threshold-rule", "neyman_pearson"], 0.05, "one_per_task", "neyman_pearson"),
+        (["--threshold-rule", "conformal"], None, "one_per_task", "conformal"),
+    ],
+)
+def test_the_command_line_says_how_a_threshold_is_promised(
+    scored: Path,
+    options: list[str],
+    delta: float | None,
+    sampling: str,
+    policy: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = ["--table", str(scored), "--truth", "truth", "--scores", "s", "--cluster", "task"]
+    assert run(["measure", *table, "--fpr-target", "0.2", *options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["scores"]["s"]["certificate"]
+    assert (found["delta"], found["sampling"], found["policy"]) == (delta, sampling, policy)
+    assert found["target"] == 0.2
+    assert found["threshold"] is not None

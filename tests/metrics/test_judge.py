@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pyrite.metrics.judge import cells, judge_figures, share
+from pyrite.metrics.judge import bootstrap_rates, cells, judge_figures, share
 from pyrite.records import Estimate
 
 Flags = NDArray[np.bool_]
@@ -140,3 +140,20 @@ def _is_sound(name: str, found: Estimate) -> None:
         floor = -1 if name in {"kappa", "inflation"} else 0
         assert floor <= found.low <= found.value <= found.high <= 1
         assert found.method
+
+
+def test_the_bootstrap_stands_beside_and_is_none_where_it_says_nothing() -> None:
+    task = np.repeat(np.arange(30), 4)
+    passed = np.tile([True, False, False, False], 30)
+    accepted = np.tile([True, True, False, False], 30)
+    found = bootstrap_rates(passed, accepted, task, resamples=200)
+    assert found == {"fpr": None, "tpr": None, "fdr": None}, "all tasks are alike: no width"
+    accepted[:20] = False
+    found = bootstrap_rates(passed, accepted, task, resamples=200)
+    assert found["fpr"] is not None
+    assert 0 < found["fpr"].low < accepted[~passed].mean() < found["fpr"].high < 1 / 3 + 1e-9
+    rare = np.zeros(120, dtype=bool)
+    rare[0] = True
+    assert bootstrap_rates(passed, rare, task, resamples=200)["fdr"] is None
+    assert bootstrap_rates(passed, accepted, np.zeros(120, dtype=int))["fpr"] is None
+    assert bootstrap_rates(passed[:0], accepted[:0], task[:0])["fpr"] is None

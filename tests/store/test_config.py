@@ -112,6 +112,8 @@ def test_a_variable_cannot_add_keys_or_show_what_it_holds(config: Any) -> None:
         ("metrics: {ci: wald}", 1, "metrics.ci: 'wald'", "'wilson'", ""),
         ("metrics: {cluster_by: row}", 1, "metrics.cluster_by: 'row'", "'task_id'", ""),
         ("judges: {vlm: {uncertain_policy: drop}}", 1, "uncertain_policy: 'drop'", "'failure'", ""),
+        ("judges: {rm: {delta: 0}}", 1, "judges.rm.delta: 0", "greater than 0", ""),
+        ("judges: {rm: {sampling: some}}", 1, "judges.rm.sampling: 'some'", "one_per_task", ""),
         ("judges: {rm: {fpr_target: 5}}", 1, "judges.rm.fpr_target: 5", "less than 1", ""),
         ("judges: 3", 1, "judges: 3", "list of labels", ""),
         ("judges: {vlm: 3}", 1, "judges.vlm: 3", "options: ", ""),

@@ -53,6 +53,7 @@ def test_whatever_the_agent_leaves_is_an_answer(content: bytes, passes: bool, tm
     home = tmp_path / "home" / "Documents"
     home.mkdir(parents=True)
     (home / "prices.csv").write_bytes(content)
+    (home / "notes.txt").write_bytes((folder / "files" / "notes.txt").read_bytes())
     done = subprocess.run(
         [sys.executable, "verify.py", str(home.parent)], cwd=folder, capture_output=True, check=True
     )

@@ -29,6 +29,8 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
         "view": ("pyrite.cli.view:view", "Write one page of one episode: screens, truth, verdicts."),
     },
     "truth": {
+        "check": ("pyrite.cli.check:check", "Are my tasks fit to ship? Known states and near-misses."),
+        "audit": ("pyrite.cli.audit:audit", "What somebody else's verifiers do, and what can go wrong."),
         "record": ("pyrite.cli.truth:record", "Record episodes of a suite on the real desktop."),
         "perturb": ("pyrite.cli.truth:perturb", "Replay recorded episodes with one injected defect."),
         "verify": ("pyrite.cli.truth:verify", "Decide every episode from its end state: gt.json."),

@@ -7,15 +7,8 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
+from pyrite.cli.options import BENCH, TASKS
 
-_BENCH = click.argument("bench", type=click.Path(path_type=Path))
-_TASKS = click.option(
-    "--tasks",
-    "tasks",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A folder of folder tasks; may be given more than once.",
-)
 _CONDITION = click.option(
     "--condition",
     "conditions",
@@ -32,9 +25,9 @@ _CONDITION = click.option(
         "pyrite pack my-bench --tasks my-tasks --json",
     )
 )
-@_BENCH
+@BENCH
 @_CONDITION
-@_TASKS
+@TASKS
 @common
 def pack(
     bench: Path,
@@ -71,7 +64,7 @@ def pack(
         "pyrite judge runs/first --judge mypackage.judge:Mine --runs 3",
     )
 )
-@_BENCH
+@BENCH
 @click.option("--judge", "labels", required=True, help="Judges by label: name[@key=value,...], module:attr.")
 @_CONDITION
 @click.option(
@@ -84,7 +77,7 @@ def pack(
 @click.option("--no-cache", is_flag=True, help="Recompute what is cached (readings of screens).")
 @click.option("--dry-run", is_flag=True, help="Say how many verdicts would be asked for.")
 @click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
-@_TASKS
+@TASKS
 @common
 def judge(
     bench: Path,

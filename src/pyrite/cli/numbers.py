@@ -9,17 +9,14 @@ from typing import Any, Literal, get_args
 import click
 
 from pyrite.cli import common, examples
+from pyrite.cli.options import bench_or_table, column_names, columns, one_source
 
 Rule = Literal["fixed_sequence", "neyman_pearson", "conformal"]
 RULES: tuple[Rule, ...] = get_args(Rule)
-
-
-def column_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Names between commas. An empty one is an error: a column of verdicts must not get lost."""
-    names = tuple(part.strip() for part in value.split(",")) if value is not None else ()
-    if not all(names):
-        raise click.BadParameter(f"{value!r} holds an empty name; expected column names between commas")
-    return names
+Sampling = Literal["one_per_task", "max_per_task", "effective_size"]
+SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
+TRUTHS = ("verifier", "labels")
+"""Whose word on an episode of a bench counts."""
 
 
 def _show(result: Mapping[str, Any], certificates: Sequence[Path], *, as_json: bool, no_color: bool) -> None:
@@ -34,62 +31,60 @@ def _show(result: Mapping[str, Any], certificates: Sequence[Path], *, as_json: b
         screen.result(f"certificate  {path}")
 
 
-def _check(
-    bench: Path | None, table: Path | None, of_a_table: Sequence[object], target: float | None
-) -> None:
-    """Refuse options that do not go together, and a target that is no rate."""
-    if (bench is None) == (table is None):
-        raise click.UsageError("give either a BENCH or --table FILE")
-    if bench is not None and any(of_a_table):
-        raise click.UsageError(
-            "--truth, --verdicts, --cluster, --where ... go with --table, not with a BENCH"
-        )
-    if target is not None and not 0 < target < 1:
-        raise click.UsageError(f"--fpr-target {target:g}: expected a rate between 0 and 1, such as 0.05")
+def _check(bench: Path | None, table: Path | None, of_a_table: dict[str, Any]) -> str | None:
+    """Refuse options that do not go together; whose truth a bench is measured against, None of a table."""
+    truth = of_a_table["truth"]
+    if bench is not None and table is None and truth is not None and truth not in TRUTHS:
+        raise click.UsageError(f"--truth {truth[:80]!r} of a BENCH: expected {' or '.join(TRUTHS)}")
+    ours = bench is not None and truth in TRUTHS
+    one_source(bench, table, of_a_table=any(v for k, v in of_a_table.items() if k != "truth" or not ours))
+    return None if bench is None else (truth or TRUTHS[0])
+
+
+def _asked(
+    target: float | None, delta: float | None, rule: Rule | None, sampling: Sampling | None
+) -> dict[str, Any]:
+    """What is asked of thresholds of scores, as far as it was said; refuses what is no rate."""
+    for option, value in (("--fpr-target", target), ("--delta", delta)):
+        if value is not None and not 0 < value < 1:
+            raise click.UsageError(f"{option} {value:g}: expected a rate between 0 and 1, such as 0.05")
+    if rule == "conformal" and delta is not None:
+        raise click.UsageError("--delta: conformal promises an average, with no confidence")
+    if rule not in {None, RULES[0]} and sampling == "effective_size":
+        raise click.UsageError(f"--sampling effective_size goes with --threshold-rule {RULES[0]} only")
+    said = {"target": target, "delta": delta, "policy": rule, "sampling": sampling}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 @click.command(
     epilog=examples(
-        "pyrite measure pyrite-demo",
+        "pyrite measure pyrite-demo   # --truth labels: against what people say",
         "pyrite measure --table v.csv --truth human --verdicts gpt,o4 --cluster task_id",
         "pyrite measure --table v.parquet --truth 'reward>=0.5' --verdicts o4 --cluster task --json",
     )
 )
-@click.argument("bench", type=click.Path(path_type=Path), required=False)
-@click.option("--table", "table", type=click.Path(path_type=Path), help="CSV, JSONL, JSON array or Parquet.")
-@click.option("--truth", help="Truth column, or COL>=T to binarise a score.")
-@click.option("--verdicts", callback=column_names, help="Verdict columns, one a judge; COL>=T binarises.")
+@bench_or_table
 @click.option("--scores", callback=column_names, help="Score columns: AUC and a threshold.")
+@click.option("--group", callback=column_names, help="Columns to break the figures down by.")
 @click.option("--fpr-target", type=float, help="FPR that thresholds of scores must keep. [default: 0.05]")
-@click.option("--threshold-rule", type=click.Choice(RULES), default=RULES[0], help="How it is promised.")
+@click.option("--delta", type=float, help="Chance that a threshold breaks its promise. [default: 0.05]")
+@click.option("--threshold-rule", type=click.Choice(RULES), help=f"How it is promised. [default: {RULES[0]}]")
+@click.option("--sampling", type=click.Choice(SAMPLINGS), help=f"What of a task. [default: {SAMPLINGS[0]}]")
 @click.option("--certificates", type=click.Path(path_type=Path), help="Write the thresholds' certificates.")
 @click.option("--force", is_flag=True, help="Overwrite other certificates.")
-@click.option("--cluster", help="Column of what episodes share: the task.")
-@click.option("--cluster-strip", help="Regular expression that is removed from the cluster's value.")
-@click.option("--group", callback=column_names, help="Columns to break the figures down by.")
-@click.option("--map", "mapping", multiple=True, metavar="VALUE=OUTCOME", help="What an unknown value means.")
-@click.option("--where", help="Keep the rows where this column is not empty.")
-@click.option(
-    "--key", callback=column_names, help="Columns that name an episode; a repeated key is an error."
-)
 @click.option("--seed", type=int, help="Of the bootstrap. [default: as asked of run, else 0]")
 @common
 def measure(
     bench: Path | None,
     table: Path | None,
-    truth: str | None,
-    verdicts: tuple[str, ...],
     scores: tuple[str, ...],
+    group: tuple[str, ...],
     fpr_target: float | None,
-    threshold_rule: Rule,
+    delta: float | None,
+    threshold_rule: Rule | None,
+    sampling: Sampling | None,
     certificates: Path | None,
     force: bool,
-    cluster: str | None,
-    cluster_strip: str | None,
-    group: tuple[str, ...],
-    mapping: tuple[str, ...],
-    where: str | None,
-    key: tuple[str, ...],
     seed: int | None,
     as_json: bool,
     quiet: bool,
@@ -98,35 +93,23 @@ def measure(
 ) -> int:
     """Measure judges against truth: FPR, FDR, TPR, precision, inflation, kappa, clustered by task.
 
-    Of BENCH, or of a --table in which a row is an episode. Values: 0/1, true/false, pass/fail,
-    success/failure, uncertain, parse_error, indeterminate; empty is missing.
+    Of BENCH (--truth labels: against what people say, not the verifier), or of a --table in which a row
+    is an episode. Values: 0/1, true/false, pass/fail, success/failure, uncertain, parse_error,
+    indeterminate; empty is missing.
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen
-    from pyrite.measure.scores import Asked
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
-    columns = (truth, verdicts, scores, cluster, cluster_strip, group, mapping, where, key)
-    _check(bench, table, columns, fpr_target)
+    of_a_table = {**columns(), "scores": scores, "group": group}
+    truth = _check(bench, table, of_a_table)
+    asked = _asked(fpr_target, delta, threshold_rule, sampling)
     with progress.stage("measure") as stage:
         if bench is not None:
-            result = flow.measure(bench, seed=seed, fpr_target=fpr_target, threshold_rule=threshold_rule)
+            result = flow.measure(bench, seed=seed, truth=truth or TRUTHS[0], asked=asked)
         else:
             assert table is not None
-            result = flow.measure_table(
-                table,
-                truth=truth,
-                verdicts=verdicts,
-                scores=scores,
-                cluster=cluster,
-                cluster_strip=cluster_strip,
-                group=group,
-                mapping=mapping,
-                where=where,
-                key=key,
-                seed=seed or 0,
-                asked=Asked(target=fpr_target or Asked.target, policy=threshold_rule),
-            )
+            result = flow.measure_table(table, **of_a_table, seed=seed or 0, asked=flow.threshold(asked))
         stage.summary = blocks.measured(result)
     written = flow.write_certificates(certificates, result, force=force) if certificates else ()
     _show(result, written, as_json=as_json, no_color=no_color)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.numbers import column_names
+from pyrite.cli.options import bench_or_table, column_names, columns, one_source
 
 SHARE = click.FLOAT
 
@@ -19,33 +19,18 @@ SHARE = click.FLOAT
         "pyrite compare --table v.csv --truth human --verdicts gpt,o4 --cluster task_id --json",
     )
 )
-@click.argument("bench", type=click.Path(path_type=Path), required=False)
+@bench_or_table
 @click.option("--judge", "judges", callback=column_names, help="Judges to compare: they are the family.")
 @click.option("--condition", "conditions", callback=column_names, help="Conditions. [default: all]")
 @click.option("--stratum", help="natural, weakened, perturbed or scripted. [default: the leading one]")
-@click.option("--table", "table", type=click.Path(path_type=Path), help="CSV, JSONL, JSON array or Parquet.")
-@click.option("--truth", help="Truth column, or COL>=T to binarise a score.")
-@click.option("--verdicts", callback=column_names, help="Verdict columns, one a judge; COL>=T binarises.")
-@click.option("--cluster", help="Column of what episodes share: the task.")
-@click.option("--cluster-strip", help="Regular expression that is removed from the cluster's value.")
-@click.option("--map", "mapping", multiple=True, metavar="VALUE=OUTCOME", help="What an unknown value means.")
-@click.option("--where", help="Keep the rows where this column is not empty.")
-@click.option("--key", callback=column_names, help="Columns that name an episode.")
 @click.option("--seed", type=int, help="Of Monte Carlo draws. [default: as asked of run, else 0]")
 @common
 def compare(
     bench: Path | None,
+    table: Path | None,
     judges: tuple[str, ...],
     conditions: tuple[str, ...],
     stratum: str | None,
-    table: Path | None,
-    truth: str | None,
-    verdicts: tuple[str, ...],
-    cluster: str | None,
-    cluster_strip: str | None,
-    mapping: tuple[str, ...],
-    where: str | None,
-    key: tuple[str, ...],
     seed: int | None,
     as_json: bool,
     quiet: bool,
@@ -61,28 +46,19 @@ def compare(
     from pyrite.cli import pairs_text, screen
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
-    if (bench is None) == (table is None):
-        raise click.UsageError("give either a BENCH or --table FILE")
-    if bench is not None and any((truth, verdicts, cluster, cluster_strip, mapping, where, key)):
-        raise click.UsageError("--truth, --verdicts, --cluster ... go with --table, not with a BENCH")
-    if table is not None and any((judges, conditions, stratum)):
-        raise click.UsageError("--judge, --condition and --stratum go with a BENCH, not with --table")
+    one_source(
+        bench,
+        table,
+        of_a_table=any(columns().values()),
+        of_a_bench=judges or conditions or stratum,
+        names="--judge, --condition and --stratum",
+    )
     with progress.stage("compare") as stage:
         if bench is not None:
             result = flow.compare(bench, stratum=stratum, judges=judges, conditions=conditions, seed=seed)
         else:
             assert table is not None
-            result = flow.compare_table(
-                table,
-                truth=truth,
-                verdicts=verdicts,
-                cluster=cluster,
-                cluster_strip=cluster_strip,
-                mapping=mapping,
-                where=where,
-                key=key,
-                seed=seed or 0,
-            )
+            result = flow.compare_table(table, **columns(), seed=seed or 0)
         stage.summary = pairs_text.compared(result)
     if as_json:
         screen.result_json(result)
@@ -95,10 +71,10 @@ def compare(
     epilog=examples(
         "pyrite plan --fpr 0.15 --difference 0.05 --discordant 0.15 --per-task 4 --icc 0.3",
         "pyrite plan pyrite-demo   # ICC, failures a task and success rate as seen there",
-        "pyrite plan --fpr 0.02 --limit 0.05 --success-rate 0.4 --json",
+        "pyrite plan --table v.csv --truth human --verdicts gpt,o4 --cluster task_id",
     )
 )
-@click.argument("bench", type=click.Path(path_type=Path), required=False)
+@bench_or_table
 @click.option("--fpr", type=SHARE, help="FPR that the judge is thought to have. [default: 0.10]")
 @click.option("--difference", type=SHARE, help="Difference of two judges to tell. [default: 0.05]")
 @click.option("--discordant", type=SHARE, help="Share on which two disagree. [default: independent errors]")
@@ -115,6 +91,7 @@ def compare(
 @common
 def plan(
     bench: Path | None,
+    table: Path | None,
     fpr: float | None,
     difference: float | None,
     discordant: float | None,
@@ -133,7 +110,8 @@ def plan(
 ) -> int:
     """Plan how many tasks and episodes a question needs, episodes of one task being alike.
 
-    What is not given is taken from the leading stratum of BENCH, where one is named, else from defaults.
+    What is not given is taken from the leading stratum of BENCH or from a --table, where there is one,
+    else from defaults.
     """
     from pyrite import flow
     from pyrite.cli import pairs_text, screen
@@ -149,7 +127,12 @@ def plan(
         "success_rate": success_rate,
         "failed": failed,
     }
-    found = flow.plan(bench, assumed=assumed, power=power, level=level)
+    if bench is not None or table is not None or any(columns().values()):
+        one_source(bench, table, of_a_table=any(columns().values()))
+    if table is not None:
+        found = flow.plan_table(table, **columns(), assumed=assumed, power=power, level=level)
+    else:
+        found = flow.plan(bench, assumed=assumed, power=power, level=level)
     if as_json:
         screen.result_json(found)
     else:

@@ -16,6 +16,7 @@ _RATES = {"fpr": "FPR, failed episodes", "tpr": "TPR, passed episodes"}
 _SOURCES = {
     "given": "given",
     "bench": "seen",
+    "table": "seen",
     "default": "assumed",
     "independent errors": "independent errors",
 }
@@ -111,7 +112,9 @@ def _family_lines(family: Mapping[str, Any], pairs: list[Mapping[str, Any]]) -> 
             f"on {numbers.count(omnibus['n'], 'episode')}, taken for independent"
         )
     naive = [
-        pair for pair in pairs if pair["differs"] is False and (pair["p_mcnemar"] or 0.0) <= family["alpha"]
+        pair
+        for pair in pairs
+        if pair["differs"] is False and pair["p_mcnemar"] is not None and pair["p_mcnemar"] <= family["alpha"]
     ]
     if naive:
         yield (

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyrite.cli import screen
 from pyrite.measure.finding import is_shortcut
-from pyrite.report.numbers import coefficient, count, few, points, rate, ratio
+from pyrite.report.numbers import coefficient, count, few, points, points_interval, rate, ratio
 
 MOST = 6
 """Groups that are named in a line."""
@@ -35,6 +35,8 @@ def print_people(result: Mapping[str, Any]) -> None:
     if people := result.get("people"):
         for text in _people(people):
             _print(text)
+    for stratum, block in (result.get("both") or {}).items():
+        _print_both(stratum, block)
     if health := result.get("health"):
         where: dict[tuple[str, str], list[str]] = {}
         for condition, judges in health["judges"].items():
@@ -43,6 +45,57 @@ def print_people(result: Mapping[str, Any]) -> None:
                     where.setdefault((name, _to_read(one)), []).append(condition)
         for (name, text), conditions in where.items():
             _print(f"to read  {name[:60]}, {', '.join(conditions)}: {text}")
+        _print_kinds(health["judges"])
+
+
+def _print_both(stratum: str, block: Mapping[str, Any]) -> None:
+    """Each judge against verifier and people, on the episodes that both decided."""
+    _print(
+        f"both     {stratum}: {count(block['episodes'], 'episode')} with an outcome of verifier and people, "
+        f"{block['differ']:,} of them different"
+    )
+    for condition, judges in block["conditions"].items():
+        for name, one in judges.items():
+            if is_shortcut(name):
+                continue
+            said = [
+                f"{figure.upper()} {_of(one['verifier'][figure])} by the verifier, "
+                f"{_of(one['labels'][figure])} by people"
+                for figure in ("fpr", "tpr")
+            ]
+            _print(f"         {name[:60]}, {condition}: {'; '.join(said)}")
+
+
+def _of(estimate: Mapping[str, Any]) -> str:
+    """A rate with its interval, null with its reason, or how many of how many where there are few."""
+    return rate(estimate) if estimate["value"] is None else _shown(estimate).removeprefix("in ")
+
+
+def _print_kinds(judges: Mapping[str, Mapping[str, Any]]) -> None:
+    """Failure categories as expected or not, and the FPR at a declared mix; judges alike stand once."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for condition, found in judges.items():
+        for name, one in found.items():
+            if not is_shortcut(name):
+                for text in _kinds(one):
+                    where.setdefault((name, text), []).append(condition)
+    for (name, text), conditions in where.items():
+        _print(f"kinds    {name[:60]}, {', '.join(conditions)}: {text}")
+
+
+def _kinds(one: Mapping[str, Any]) -> Iterator[str]:
+    """Each category against all failures of the other kind, where there are enough of both."""
+    categories = one["by_category"]["categories"] if one["by_category"] else {}
+    for answer in ("as expected", "not as expected", "not shown"):
+        said = [
+            f"{code} ({kind['expected']}) {_apart(kind['measured']['difference'])}"
+            for code, kind in categories.items()
+            if kind["measured"]["answer"] == answer
+        ]
+        if said:
+            yield f"{answer} against the other kind: {', '.join(said)}"
+    if one["standardised"] is not None:
+        yield f"FPR at the declared mix of categories {rate(one['standardised'])}"
 
 
 def _people(people: Mapping[str, Any]) -> Iterator[str]:
@@ -101,3 +154,7 @@ def _shown(estimate: Mapping[str, Any]) -> str:
 
 def _print(text: str) -> None:
     screen.result(textwrap.fill(text, 99, subsequent_indent="         "))
+
+
+def _apart(difference: Mapping[str, Any]) -> str:
+    return f"{points(difference['value'])} {points_interval(difference['low'], difference['high'])}"

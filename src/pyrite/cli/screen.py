@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -126,6 +126,19 @@ def result_json(document: Any) -> None:
         document = {"schema_version": "1", **asdict(document)}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
     sys.stdout.write(_UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
+
+
+def result_json_long(document: Mapping[str, Any], **lists: Iterable[Mapping[str, Any]]) -> None:
+    """Print one JSON document whose last keys are lists that may be too long to be held."""
+    head = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False, default=_plain)
+    sys.stdout.write(head.removesuffix("\n}"))
+    for name, rows in lists.items():
+        sys.stdout.write(f",\n  {json.dumps(name)}: [")
+        for number, row in enumerate(rows):
+            line = json.dumps(row, ensure_ascii=True, allow_nan=False)
+            sys.stdout.write(f"{',' if number else ''}\n    {line}")
+        sys.stdout.write("\n  ]")
+    sys.stdout.write("\n}\n")
 
 
 def _plain(value: object) -> object:

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from pyrite.cli import RESUME, common, examples
+from pyrite.cli.options import BENCH, TASKS
 
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
-
-_BENCH = click.argument("bench", type=click.Path(path_type=Path))
-_TASKS = click.option(
-    "--tasks",
-    "tasks",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A folder of folder tasks; may be given more than once.",
-)
 
 
 @click.command(
@@ -91,12 +83,12 @@ def record(
         "pyrite perturb runs/first --dry-run",
     )
 )
-@_BENCH
+@BENCH
 @click.option("--kind", "kinds", default="all", show_default=True, help="Defects, by name.")
 @click.option("-n", "--limit", type=click.IntRange(1), help="At most this many episodes.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Episodes at once.")
 @click.option("--dry-run", is_flag=True, help="Say what would be recorded.")
-@_TASKS
+@TASKS
 @common
 def perturb(
     bench: Path,
@@ -133,8 +125,8 @@ def perturb(
         "pyrite verify my-bench --tasks my-tasks",
     )
 )
-@_BENCH
-@_TASKS
+@BENCH
+@TASKS
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Tasks and episodes at once. [default: cores]")
 @click.option("--force", is_flag=True, help="Verify again what has an outcome already.")
 @common
@@ -174,7 +166,7 @@ def verify(
         "pyrite outcomes runs/first --no-color",
     )
 )
-@_BENCH
+@BENCH
 @common
 def outcomes(bench: Path, as_json: bool, quiet: bool, debug: bool, no_color: bool) -> int:
     """Print what truth says of BENCH: attempted, indeterminate, scored, pass, fail, rate and bounds.

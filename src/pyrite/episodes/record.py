@@ -9,6 +9,7 @@ import hashlib
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,8 @@ from pyrite.errors import RunError, SandboxError
 from pyrite.records import SCHEMA_VERSION, Action, ActionLine, EndedBy, Meta, Screen, Source
 from pyrite.records import Agent as AgentRecord
 from pyrite.sandbox import confine
-from pyrite.sandbox.backend import Backend, Session, SessionSpec
+from pyrite.sandbox.backend import Act, Backend, EndState, Session, SessionSpec
+from pyrite.steps import ActLine, Step
 from pyrite.store.bench import now
 from pyrite.store.images import pixels_sha256, save_webp
 from pyrite.store.jsonl import append_lines, write_record
@@ -72,9 +74,10 @@ def record_episode(
     paths = EpisodePaths(partial)
     with scratch("record") as folder_of_states:
         home = build_initial(task, folder_of_states)
-        spec = SessionSpec(open=task.spec.initial.open)
+        dated = task.spec.clock_within_s is not None
+        spec = SessionSpec(open=task.spec.initial.open, read_clock=dated)
         with backend.start(home, spec) as session:
-            film = _Film(paths, session, agent, order)
+            film = _Film(paths, session, agent, order, task.spec.act)
             ended_by = film.roll(task.spec.instruction)
             meta = _meta(task, agent, order, session, film, ended_by)
     write_record(paths.meta, meta)
@@ -101,8 +104,11 @@ def build_initial(task: Task, into: Path) -> Path:
 class _Film:
     """The growing episode folder of one session."""
 
-    def __init__(self, paths: EpisodePaths, session: Session, agent: Agent, order: Order) -> None:
+    def __init__(
+        self, paths: EpisodePaths, session: Session, agent: Agent, order: Order, act: Sequence[Step] = ()
+    ) -> None:
         self._paths = paths
+        self._steps = act
         self._session = session
         self._agent = agent
         self._order = order
@@ -119,14 +125,28 @@ class _Film:
             self._keep(screen, 0)
             self.size = screen.size
             ended_by = self._act(instruction, screen)
-            facts = self._session.finish(self._paths.final_state).facts
+            facts = self._finish().facts
             write_record(self._paths.facts, facts)
         except SandboxError as exc:
-            self._paths.final_state.unlink(missing_ok=True)
-            self._paths.facts.unlink(missing_ok=True)
+            for path in (self._paths.final_state, self._paths.facts):
+                path.unlink(missing_ok=True)
+            for path in (self._paths.acts, self._paths.acted_state):
+                path.unlink(missing_ok=True)
             self.lost = exc.what
             return "environment_lost"
         return ended_by
+
+    def _finish(self) -> EndState:
+        """Take the end state; for a verifier that acts, then act, without another screen: judges see none."""
+        if not self._steps:
+            return self._session.finish(self._paths.final_state)
+        self._paths.acts.touch()
+
+        def note(line: ActLine) -> None:
+            append_lines(self._paths.acts, [line], sparse=True)
+
+        act = Act(self._steps, self._paths.acted_state, note)
+        return self._session.finish(self._paths.final_state, act)
 
     def _act(self, instruction: str, screen: Image.Image) -> EndedBy:
         deadline = time.monotonic() + self._order.time_limit_s

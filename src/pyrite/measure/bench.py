@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from pyrite.measure import labelled, people
 from pyrite.measure import lines as verdict_lines
-from pyrite.measure import people
 from pyrite.measure.blocks import Settings, counted
 from pyrite.measure.health import health_block
 from pyrite.measure.scores import Asked
@@ -47,20 +47,24 @@ def measure_bench(
     resamples: int = 2000,
     seed: int = 0,
     asked: Asked | None = None,
+    truth: str = "verifier",
 ) -> dict[str, Any]:
     """Every figure of a bench: a block a stratum, in it one a condition, in it one a judge.
 
     `lead` is the first of natural, weakened, perturbed, scripted that has failures. `indeterminate`,
     `unverified` and `broken` list every attempted episode that is not scored; `unattributed` counts
-    those of them that stand in no stratum. `asked` is the threshold that judges with scores get. Raises
-    as `table_from_bench` does.
+    those of them that stand in no stratum. `asked` is the threshold that judges with scores get. `truth`
+    is verifier, or labels for what people say; `both` has either where there are both. Raises as
+    `table_from_bench` does, with labels `UsageError` where there is no outcome in them.
     """
-    found = _require(bench)
-    table = _joined(bench, found)
+    of_people = truth == "labels"
+    found = attempts.read(bench) if of_people else _require(bench)
+    verified = _joined(bench, found)
+    said = people.read(labels.lines(bench), verified.episodes.ids)
+    table = labelled.by_people(bench, verified, said) if of_people else verified
     settings = Settings(level, resamples, seed)
     strata, warnings = strata_blocks(table, settings, asked)
     lead = _lead({name: block["truth"] for name, block in strata.items()})
-    said = people.read(labels.lines(bench), table.episodes.ids)
     kin = table.episodes.family
     return {
         "schema_version": SCHEMA_VERSION,
@@ -69,13 +73,16 @@ def measure_bench(
         "episodes": len(table.episodes),
         "tasks": len(table.episodes.cluster.names),
         "families": len(kin.names) if kin is not None else None,
+        "truth_from": truth,
         "lead": lead,
         "strata": strata,
         **_not_scored(found),
+        **({"indeterminate": labelled.not_scored(table), "unverified": []} if of_people else {}),
         "labels": table.labels,
-        "people": people.labels_block(table, said, settings),
-        "health": _health(bench, table, lead, said, settings),
-        "warnings": [*_warnings(bench, found), *table.warnings, *warnings],
+        "people": people.labels_block(verified, said, settings),
+        "both": labelled.both(verified, said, settings),
+        "health": _health(bench, verified, lead, said, settings),
+        "warnings": [*([] if of_people else _warnings(bench, found)), *table.warnings, *warnings],
         "lock_sha256": lock_digest(bench),
     }
 

@@ -27,7 +27,7 @@ from pyrite.measure.table import (
     Flags,
 )
 from pyrite.metrics.intervals import LEVEL
-from pyrite.metrics.judge import judge_figures, share
+from pyrite.metrics.judge import bootstrap_rates, judge_figures, share
 from pyrite.records import Estimate, Interval
 
 FIGURES = ("fpr", "fdr", "tpr", "precision", "kappa", "inflation")
@@ -123,6 +123,14 @@ def judge_block(episodes: Episodes, rows: Flags, verdict: Codes8, settings: Sett
     if not len(said):
         reason = "no_verdicts" if bool((rows & episodes.scored).any()) else "no_scored_episodes"
         found = {name: one.model_copy(update={"reason": reason}) for name, one in found.items()}
+    drawn = bootstrap_rates(
+        passed,
+        accepted,
+        compact(episodes.cluster, inside),
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
     negatives = int((~passed).sum())
     false_positives = int((accepted & ~passed).sum())
     lenient = false_positives + int((uncertain & ~passed).sum())
@@ -139,6 +147,7 @@ def judge_block(episodes: Episodes, rows: Flags, verdict: Codes8, settings: Sett
         },
         "uncertain_rate": float(uncertain.mean()) if len(said) else None,
         **{name: figure(found[name]) for name in FIGURES},
+        "bootstrap": {name: _interval(one) for name, one in drawn.items()},
         "envelope": {
             "low": false_positives / negatives if negatives else None,
             "high": lenient / negatives if negatives else None,

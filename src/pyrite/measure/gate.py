@@ -201,7 +201,7 @@ def _measured(
         rates.false_accepts(subject),
         rates.training_set(subject),
         rates.recognised(subject, tells_unusable=tells_unusable),
-        runs.claim_effect(subject),
+        runs.claim_effect(subject, deterministic=deterministic),
         runs.stability(subject, deterministic=deterministic),
         rates.leaky_corner(subject),
     ]

@@ -17,6 +17,7 @@ from pyrite.records import Estimate
 from pyrite.store.conditions import canonical
 
 CLAIM, THOUGHTS = "+claim", "+thoughts"
+NO_FLOOR = "beyond the limit, but the noise floor was not measured: one run"
 CLAIM_JUDGE = "claim"
 """The baseline that accepts exactly where the final message asserts success."""
 
@@ -34,8 +35,13 @@ def base_condition(condition: str) -> str | None:
     return None
 
 
-def claim_effect(subject: Subject) -> dict[str, Any]:
-    """Line 4: FPR with the agent's words minus FPR without, on the same failed episodes."""
+def claim_effect(subject: Subject, *, deterministic: bool | None) -> dict[str, Any]:
+    """Line 4: FPR with the agent's words minus FPR without, on the same failed episodes.
+
+    What the effect may be is the limit and the noise floor: the same difference between runs of one
+    condition, 0 for a deterministic judge. Where no floor was measured, an effect within the bare limit
+    passes (a floor only adds to it), and one beyond it is INSUFFICIENT, not a FAIL.
+    """
     conditions = {condition for judge, condition in subject.table.asked() if judge == subject.judge}
     shown = sorted(condition for condition in conditions if base_condition(condition))
     parts = []
@@ -45,7 +51,7 @@ def claim_effect(subject: Subject) -> dict[str, Any]:
         if base not in conditions:
             parts.append(unknown(name, f"not measured: no verdicts in {base}", value=None))
         else:
-            parts.append(_contrast(subject, name, condition, base))
+            parts.append(_contrast(subject, name, condition, base, deterministic=deterministic))
     if not any(condition.endswith(CLAIM) for condition in shown):
         few = "one condition" if len(conditions) == 1 else "no condition shows the claim"
         parts.insert(0, unknown("claim", f"not measured: {few}", value=None))
@@ -108,7 +114,7 @@ def difference(
     return max(found, key=lambda one: -1.0 if one.high is None or one.low is None else one.high - one.low)
 
 
-def _contrast(subject: Subject, name: str, condition: str, base: str) -> Part:
+def _contrast(subject: Subject, name: str, condition: str, base: str, *, deterministic: bool | None) -> Part:
     with_words, without = (votes_of(subject.table, subject.judge, one).verdict for one in (condition, base))
     episodes = subject.episodes
     rows = subject.natural & (episodes.truth == FAIL) & (with_words >= 0) & (without >= 0)
@@ -124,14 +130,13 @@ def _contrast(subject: Subject, name: str, condition: str, base: str) -> Part:
         family_codes(episodes, rows),
         level=2 * subject.confidence - 1,
     )
-    noise = noise_floor(subject, base, rows)
-    limit = subject.limits.claim_effect + (noise or 0.0)
+    noise = 0.0 if deterministic else noise_floor(subject, base, rows)
     bounds = Bound(
         found.value,
         found.low,
         found.high,
         found.n,
-        clusters=found.clusters or 0,
+        clusters=len(np.unique(episodes.cluster.codes[rows])),
         method=found.method,
         reason=found.reason,
     )
@@ -140,7 +145,13 @@ def _contrast(subject: Subject, name: str, condition: str, base: str) -> Part:
         "flip_out": int((rows & (with_words != SUCCESS) & (without == SUCCESS)).sum()),
     }
     among = "a claim of success" if asserted is not None else "any message: who claims success is not known"
-    return upper(name, bounds, limit, noise_floor=noise, among=among, **flips)
+    limit = subject.limits.claim_effect
+    if noise is not None:
+        return upper(name, bounds, limit + noise, noise_floor=noise, among=among, **flips)
+    part = upper(name, bounds, limit, noise_floor=None, among=among, **flips)
+    if part["answer"] == Answer.FAIL.value:  # a floor above 0 would raise the limit
+        part |= {"answer": Answer.INSUFFICIENT.value, "reason": NO_FLOOR}
+    return part
 
 
 def _asserts(subject: Subject, condition: str) -> Flags | None:

@@ -15,7 +15,7 @@ import numpy as np
 from pyrite.measure.blocks import Settings, compact, family_codes, figure, matrix
 from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, SUCCESS, Codes8, Episodes, Flags, Table
 from pyrite.measure.vote import votes_of
-from pyrite.metrics.health import matched_sample, observed_fpr, standardised
+from pyrite.metrics.health import gap, matched_sample, observed_fpr, standardised
 from pyrite.metrics.judge import share
 from pyrite.records import HARD_NEGATIVES, Category, Estimate
 
@@ -144,20 +144,34 @@ def _noise(fpr: float | None, inside: Flags, passed: Flags, accepted: Flags) -> 
 
 
 def _difficulty(episodes: Episodes, failed: Flags, accepted: Flags, settings: Settings) -> dict[str, Any]:
-    """FPR of each category beside what is expected: hard negatives look like successes, others do not.
+    """What is expected of each category beside what was measured.
 
-    `as_expected` is the share of (hard, easy) pairs of rated categories in which the hard one is accepted
-    more often, a tie a half; None where there is no pair.
+    Expected, before any verdict: hard negatives look like success and are accepted more often than the
+    easy failures, easy ones less often than the hard. Measured: the category's FPR minus that of all
+    failures of the other kind, with its interval; `answer` is "as expected" or "not as expected" where
+    the interval leaves 0 out, "not shown" where it does not, None with a `reason` where there is no
+    difference to look at. `as_expected` is the share of (hard, easy) pairs of rated categories in which
+    the hard one is accepted more often, a tie a half; None where there is no pair.
     """
     assert episodes.category is not None
+    codes, names = episodes.category.codes, episodes.category.names
+    kinds = [_kind(name) for name in names]
+    of_kind = {
+        kind: _fpr(
+            episodes,
+            failed & np.isin(codes, [code for code, one in enumerate(kinds) if one == kind]),
+            accepted,
+            settings,
+            "no_such_failures",
+        )
+        for kind in ("hard", "easy")
+    }
     found: dict[str, Any] = {}
     rates: dict[str, list[float]] = {"hard": [], "easy": []}
-    known = {code.value for code in Category}
-    for code, name in enumerate(episodes.category.names):
-        rows = failed & (episodes.category.codes == code)
+    for code, (name, expected) in enumerate(zip(names, kinds, strict=True)):
+        rows = failed & (codes == code)
         if not rows.any():
             continue
-        expected = ("hard" if name in set(HARD_NEGATIVES) else "easy") if name in known else None
         estimate = _fpr(episodes, rows, accepted, settings, "no_such_failures")
         few = estimate.n < FEW
         found[name] = {
@@ -166,11 +180,48 @@ def _difficulty(episodes: Episodes, failed: Flags, accepted: Flags, settings: Se
             "n": estimate.n,
             "fpr": None if few else figure(estimate),
             "reason": f"n < {FEW}, no rate" if few else None,
+            "measured": _against(estimate, expected, of_kind, settings),
         }
         if not few and expected and estimate.value is not None:
             rates[expected].append(estimate.value)
     pairs = [(h > e) + (h == e) / 2 for h in rates["hard"] for e in rates["easy"]]
-    return {"categories": found, "as_expected": float(np.mean(pairs)) if pairs else None, "pairs": len(pairs)}
+    return {
+        "categories": found,
+        "kinds": {kind: figure(one) for kind, one in of_kind.items()},
+        "as_expected": float(np.mean(pairs)) if pairs else None,
+        "pairs": len(pairs),
+    }
+
+
+def _kind(category: str) -> str | None:
+    """What is expected of a category; None for a code that is not one of ours."""
+    if category not in {code.value for code in Category}:
+        return None
+    return "hard" if category in set(HARD_NEGATIVES) else "easy"
+
+
+def _against(
+    estimate: Estimate, expected: str | None, of_kind: Mapping[str, Estimate], settings: Settings
+) -> dict[str, Any]:
+    """A category's FPR minus that of the failures of the other kind, and whether that is as expected."""
+    other = {"hard": "easy", "easy": "hard"}.get(expected or "")
+    block: dict[str, Any] = {"against": other, "against_n": None, "difference": None, "answer": None}
+    if other is None:
+        return {**block, "reason": "nothing is expected of this category"}
+    against = of_kind[other]
+    block["against_n"] = against.n
+    if estimate.n < FEW:
+        return {**block, "reason": f"n < {FEW}, no rate"}
+    if against.n < FEW:
+        return {**block, "reason": f"n < {FEW} {other} failures, no rate"}
+    found = gap(estimate, against, level=settings.level)
+    block["difference"] = figure(found)
+    if found.low is None or found.high is None:
+        return {**block, "reason": found.reason}
+    sign = 1 if expected == "hard" else -1
+    low, high = sorted((sign * found.low, sign * found.high))
+    block["answer"] = "as expected" if low > 0 else "not as expected" if high < 0 else "not shown"
+    return {**block, "reason": None}
 
 
 def _standardised(

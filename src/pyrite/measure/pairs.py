@@ -79,7 +79,7 @@ def pair_block(
         "b": b.name,
         "n": int(inside.sum()),
         "lost": int(of_truth.sum()) - int(inside.sum()),
-        "clusters": apart.clusters or 0,
+        "clusters": _clusters(lead),
         "unit": unit,
         "both": both,
         "a_only": a_only,
@@ -166,6 +166,11 @@ def _apart(
     return (lead, "family", family) if lead.by_task is not None else (lead, "task", task)
 
 
+def _clusters(found: tests.Discordance) -> int:
+    """Clusters with an episode that both decided: a count, 0 where there is none."""
+    return int((found.n > 0).sum())
+
+
 def _tested(lead: tests.Discordance, apart: Estimate, settings: Settings) -> dict[str, Any]:
     """The leading test, and what difference these episodes could have shown."""
     nothing: dict[str, Any] = {
@@ -177,11 +182,12 @@ def _tested(lead: tests.Discordance, apart: Estimate, settings: Settings) -> dic
         "detectable_difference": None,
         "reason": apart.reason,
     }
-    if apart.value is None or (apart.clusters or 0) < 2:
+    clusters = _clusters(lead)
+    if apart.value is None or clusters < 2:
         return nothing
     flip = tests.sign_flip(lead.first - lead.second, seed=settings.seed)
     found: float | None = None
-    if (apart.clusters or 0) >= MIN_CLUSTERS:
+    if clusters >= MIN_CLUSTERS:
         _, first, second, _ = lead.totals()
         size = apart.n_eff if apart.n_eff is not None else float(apart.n)
         found = detectable_difference((first + second) / apart.n, size, power=POWER, level=settings.level)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from pyrite.measure.bench import table_from_bench
 from pyrite.measure.blocks import compact
 from pyrite.measure.compare import leading_stratum
 from pyrite.measure.finding import is_shortcut
+from pyrite.measure.foreign import Columns, table_from_file
+from pyrite.measure.measure import required
 from pyrite.measure.pairs import Side, side
-from pyrite.measure.table import FAIL, PASS, Episodes, Flags
+from pyrite.measure.refused import with_next
+from pyrite.measure.table import FAIL, PASS, Episodes, Flags, Table
 from pyrite.metrics import plan as sizes
 from pyrite.metrics.compare import discordance
 from pyrite.metrics.intervals import LEVEL
@@ -63,11 +67,59 @@ def plan(
     the number of all episodes is null. Raises `UsageError` for a value out of its range, and what
     `table_from_bench` raises.
     """
+    given = _given(assumed, power, level)
+    seen: dict[str, float] = {}
+    if bench is not None:
+        table = table_from_bench(bench)
+        seen = _seen(table, leading_stratum(bench, table.episodes, None)[1])
+    return _planned(given, seen, "bench", power, level)
+
+
+def plan_table(
+    path: Path,
+    assumed: Mapping[str, float | None],
+    *,
+    truth: str | None,
+    cluster: str | None,
+    verdicts: Sequence[str] = (),
+    cluster_strip: str | None = None,
+    mapping: Sequence[str] = (),
+    where: str | None = None,
+    key: Sequence[str] = (),
+    power: float = sizes.POWER,
+    level: float = LEVEL,
+) -> dict[str, Any]:
+    """The same, what is not given being taken from a table; its options are those of `measure_table`.
+
+    Without `verdicts` it still says how many failures a task gives, and the success rate.
+    """
+    given = _given(assumed, power, level)
+    with with_next(path, "plan"):
+        columns = Columns(
+            truth=required(path, "--truth", truth, "what is true of each episode"),
+            cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
+            verdicts=tuple(verdicts),
+            cluster_strip=cluster_strip,
+            mapping=tuple(mapping),
+            where=(where,) if where else (),
+            key=tuple(key),
+        )
+        table = table_from_file(path, columns).table
+    every: Flags = np.ones(len(table.episodes), dtype=np.bool_)
+    return _planned(given, _seen(table, every), "table", power, level)
+
+
+def _given(assumed: Mapping[str, float | None], power: float, level: float) -> dict[str, float | None]:
     given = {name: assumed.get(name) for name in NAMES}
     given["icc_difference"] = given["icc"]
     _check({**given, "power": power, "level": level})
-    seen = _seen(bench) if bench is not None else {}
-    taken = {name: _assumed(name, value, seen) for name, value in given.items()}
+    return given
+
+
+def _planned(
+    given: Mapping[str, float | None], seen: Mapping[str, float], source: str, power: float, level: float
+) -> dict[str, Any]:
+    taken = {name: _assumed(name, value, seen, source) for name, value in given.items()}
     value = {name: one["value"] for name, one in taken.items()}
     if value["discordant"] is None:
         one, two = value["fpr"], min(1.0, value["fpr"] + value["difference"])
@@ -198,21 +250,19 @@ def _warnings(value: Mapping[str, Any], questions: list[dict[str, Any]]) -> list
     return told
 
 
-def _assumed(name: str, given: float | None, seen: Mapping[str, float]) -> dict[str, Any]:
+def _assumed(name: str, given: float | None, seen: Mapping[str, float], source: str) -> dict[str, Any]:
     if given is not None:
         return {"value": given, "from": "given"}
     if name in seen:
-        return {"value": seen[name], "from": "bench"}
+        return {"value": seen[name], "from": source}
     if name in DEFAULTS:
         return {"value": DEFAULTS[name], "from": "default"}
     return {"value": None, "from": None}
 
 
-def _seen(bench: Bench) -> dict[str, float]:
-    """What the leading stratum says of itself and, of the judge with the highest FPR, of its failures."""
-    table = table_from_bench(bench)
+def _seen(table: Table, rows: Flags) -> dict[str, float]:
+    """What the chosen episodes say of themselves and, of the judge with the highest FPR, of failures."""
     episodes = table.episodes
-    _, rows = leading_stratum(bench, episodes, None)
     failed: Flags = rows & (episodes.truth == FAIL)
     n, scored = int(failed.sum()), int((rows & episodes.scored).sum())
     found: dict[str, float] = {}
@@ -232,37 +282,46 @@ def _seen(bench: Bench) -> dict[str, float]:
 
 
 def _of_rates(episodes: Episodes, failed: Flags, sides: list[Side]) -> dict[str, float]:
-    """The highest FPR strictly between 0 and 1 of the judges seen, and its ICC."""
-    best: dict[str, float] = {}
-    for one in sides:
-        inside = failed & one.decided
-        rate = float(one.accepted[inside].mean()) if inside.any() else 0.0
-        if not best.get("fpr", 0.0) < rate < 1:
-            continue
-        cluster = compact(episodes.cluster, inside)
-        events = np.bincount(cluster[one.accepted[inside]], minlength=int(cluster.max()) + 1)
-        counts = events.astype(np.float64)
-        icc = sizes.anova_icc(counts, counts, np.bincount(cluster).astype(np.float64))
-        best = {"fpr": rate} if icc is None else {"fpr": rate, "icc": min(1.0, max(0.0, icc))}
-    return best
+    """The highest FPR strictly between 0 and 1 of the judges seen, and its ICC; empty where none has one.
+
+    A judge that decided no failed episode has no rate. One of 0 or 1 is left out too: no size follows
+    from it, and a few episodes more would not leave it there.
+    """
+    rated = [
+        (float(one.accepted[inside].mean()), inside, one)
+        for one in sides
+        if (inside := failed & one.decided).any()
+    ]
+    between = [found for found in rated if 0 < found[0] < 1]
+    if not between:
+        return {}
+    rate, inside, one = max(between, key=lambda found: found[0])
+    cluster = compact(episodes.cluster, inside)
+    events = np.bincount(cluster[one.accepted[inside]], minlength=int(cluster.max()) + 1)
+    counts = events.astype(np.float64)
+    icc = sizes.anova_icc(counts, counts, np.bincount(cluster).astype(np.float64))
+    return {"fpr": rate} if icc is None else {"fpr": rate, "icc": min(1.0, max(0.0, icc))}
 
 
 def _of_pairs(episodes: Episodes, failed: Flags, pairs: list[tuple[Side, Side]]) -> dict[str, float]:
-    """The largest share on which two judges disagree, and the ICC of their differences."""
-    best: dict[str, float] = {}
+    """The largest share on which two judges disagree, and the ICC of their differences.
+
+    Empty where no two judges decided an episode together, and where no two ever disagree: nothing seen
+    is not nothing there.
+    """
+    seen = []
     for a, b in pairs:
         inside = failed & a.decided & b.decided
-        if not inside.any():
-            continue
-        found = discordance(a.accepted[inside], b.accepted[inside], compact(episodes.cluster, inside))
-        share = float((found.first + found.second).sum() / found.n.sum())
-        if share <= best.get("discordant", 0.0):
-            continue
-        icc = sizes.anova_icc(found.first - found.second, found.first + found.second, found.n)
-        best = {"discordant": share}
-        if icc is not None:
-            best["icc_difference"] = min(1.0, max(0.0, icc))
-    return best
+        if inside.any():
+            found = discordance(a.accepted[inside], b.accepted[inside], compact(episodes.cluster, inside))
+            seen.append((float((found.first + found.second).sum() / found.n.sum()), found))
+    apart = [one for one in seen if one[0] > 0]
+    if not apart:
+        return {}
+    share, found = max(apart, key=lambda one: one[0])
+    icc = sizes.anova_icc(found.first - found.second, found.first + found.second, found.n)
+    alike = {} if icc is None else {"icc_difference": min(1.0, max(0.0, icc))}
+    return {"discordant": share, **alike}
 
 
 def _check(values: Mapping[str, float | None]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pyrite.measure import labelled
 from pyrite.measure.beside import of_runs, of_verdicts
 from pyrite.measure.blocks import (
     Settings,
@@ -30,6 +31,7 @@ from pyrite.metrics.judge import share
 from pyrite.records import BLAME, HARD_NEGATIVES, SOURCES
 
 UNCLASSIFIED = "unclassified"
+_BLAMED = {**BLAME, **labelled.BLAMED}
 
 
 def strata_blocks(
@@ -88,11 +90,11 @@ def _truth(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any
     causes = _counts(episodes.cause, undecided)
     blame: Counter[str] = Counter()
     for cause, n in causes.items():
-        blame[BLAME.get(cause, "unknown")] += n
+        blame[_BLAMED.get(cause, "unknown")] += n
     return {
         **block,
         "unverified": block["missing"],
-        "causes": {cause: {"n": n, "blame": BLAME.get(cause, "unknown")} for cause, n in causes.items()},
+        "causes": {cause: {"n": n, "blame": _BLAMED.get(cause, "unknown")} for cause, n in causes.items()},
         "blame": dict(blame.most_common()),
     }
 

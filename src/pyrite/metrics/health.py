@@ -85,6 +85,39 @@ def standardised(rates: Sequence[Estimate], weights: Sequence[float], *, level: 
     )
 
 
+def gap(one: Estimate, other: Estimate, *, level: float = LEVEL) -> Estimate:
+    """One rate minus another, of different episodes: Newcombe's hybrid score interval.
+
+    d - sqrt((p1 - l1)^2 + (u2 - p2)^2) to d + sqrt((u1 - p1)^2 + (p2 - l2)^2) from the intervals of both
+    (Newcombe 1998, Statistics in Medicine 17:873, method 10), here the clustered ones. Tasks that have
+    episodes on both sides are taken for different tasks. None where a rate has none, no interval where
+    one of them has none.
+
+    >>> one = Estimate(value=0.7, low=0.574, high=0.801, n=60)
+    >>> other = Estimate(value=0.3, low=0.199, high=0.426, n=60)
+    >>> found = gap(one, other)
+    >>> round(found.value, 3), round(found.low, 3), round(found.high, 3)
+    (0.4, 0.222, 0.543)
+    """
+    estimand = "FPR of this category minus that of the failures it is held against"
+    n = one.n + other.n
+    if one.value is None or other.value is None:
+        reason = one.reason if one.value is None else other.reason
+        return Estimate(value=None, level=level, n=n, estimand=estimand, reason=reason or "no_such_failures")
+    value = one.value - other.value
+    common = {"value": value, "level": level, "n": n, "estimand": estimand}
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return Estimate(
+            **common, reason=(one.reason if one.low is None else other.reason) or "single_cluster"
+        )
+    return Estimate(
+        **common,
+        low=max(-1.0, value - math.hypot(one.value - one.low, other.high - other.value)),
+        high=min(1.0, value + math.hypot(one.high - one.value, other.value - other.low)),
+        method="Newcombe hybrid score on clustered intervals",
+    )
+
+
 def matched_sample(
     wanted: Sequence[int], strata: Counts, candidates: Sequence[int], *, seed: int = 0
 ) -> list[int]:

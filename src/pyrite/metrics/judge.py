@@ -17,6 +17,7 @@ from pyrite.metrics.agreement import COEFFICIENTS, coefficient, kappa
 from pyrite.metrics.clusters import Counts, rate
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.paired import inflation
+from pyrite.metrics.resample import MAX_SKIPPED, resampled_sums
 from pyrite.records import Estimate, Interval
 
 Codes = NDArray[np.integer]
@@ -104,6 +105,40 @@ def agreement_figures(
         return {name: one_family(found) for name, found in task.items()}
     kin = by(family, "family")
     return {name: wider(found, kin[name]) for name, found in task.items()}
+
+
+def bootstrap_rates(
+    passed: Flags,
+    accepted: Flags,
+    cluster: Codes,
+    *,
+    level: float = LEVEL,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> dict[str, Interval | None]:
+    """Percentile intervals of fpr, tpr and fdr by resampling tasks, to stand beside the leading ones.
+
+    Not to lead: with few tasks or few events they are too narrow (coverage .79 to .94 of a nominal .95).
+    None with fewer than two tasks, where over 5 % of the replicates have no such rate, and where all
+    have the same.
+    """
+    found = cells(passed, accepted, cluster)
+    counts = np.stack([found.tp, found.fp, found.fn, found.tn], axis=1)
+    if len(counts) < 2:
+        return dict.fromkeys(("fpr", "tpr", "fdr"))
+    tp, fp, fn, tn = resampled_sums(counts, resamples=resamples, seed=seed).T
+    tail = (1 - level) / 2
+
+    def ends(events: Counts, totals: Counts) -> Interval | None:
+        kept = totals > 0
+        if 1 - float(kept.mean()) > MAX_SKIPPED:
+            return None
+        low, high = np.quantile(events[kept] / totals[kept], [tail, 1 - tail])
+        if high - low <= 1e-9:  # where all tasks are alike, or none has an event, it would claim certainty
+            return None
+        return Interval(float(low), float(high), "percentile bootstrap of tasks")
+
+    return {"fpr": ends(fp, fp + tn), "tpr": ends(tp, tp + fn), "fdr": ends(fp, fp + tp)}
 
 
 def share(

@@ -12,7 +12,8 @@ from markupsafe import Markup
 
 import pyrite
 from pyrite.measure.finding import finding, subject
-from pyrite.report import gate_words, numbers, pairs, plots, sections, slopes
+from pyrite.report import gate_words, kinds, numbers, pairs, plots, sections, slopes
+from pyrite.report import scores as score_words
 from pyrite.report.endings import MAX_LINES, Endings
 from pyrite.report.text import cut, label, lines, plain
 
@@ -51,6 +52,7 @@ def render(
         no_pairs=no_pairs,
         gated=gated,
         no_gate=no_gate,
+        scores=score_words.section(result),
         max_lines=MAX_LINES,
         inputs=inputs,
         options=options,
@@ -147,6 +149,8 @@ def environment() -> Environment:
         sections=sections,
         slopes=slopes,
         gate_words=gate_words,
+        kinds=kinds,
+        score_words=score_words,
         cut=cut,
         label=label,
         lines=lines,

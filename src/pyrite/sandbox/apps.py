@@ -18,11 +18,25 @@ class App:
     """Debian package that brings it."""
     flush_s: float = 0.0
     """How long it may take to write what the screen already shows as done."""
+    runs: str = ""
+    """File name of the executable that its process runs; empty: that of the command."""
+    window_class: str = ""
+    """Class of the windows that show its documents."""
+
+    @property
+    def executable(self) -> str:
+        return self.runs or os.path.basename(self.argv[0])
 
 
 APPS: dict[str, App] = {
-    "calc": App(("/usr/bin/soffice", "--norestore", "--nologo", "--calc"), "libreoffice-calc"),
-    "xterm": App(("/usr/bin/xterm",), "xterm"),
+    "calc": App(
+        ("/usr/bin/soffice", "--norestore", "--nologo", "--calc"),
+        "libreoffice-calc",
+        runs="soffice.bin",
+        window_class="libreoffice-calc",
+    ),
+    "mousepad": App(("/usr/bin/mousepad",), "mousepad", window_class="Mousepad"),
+    "xterm": App(("/usr/bin/xterm",), "xterm", window_class="XTerm"),
 }
 
 MAX_ARGS = 32

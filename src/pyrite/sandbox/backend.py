@@ -11,6 +11,7 @@ the disk, grabs the display) shows in observations and facts; it never ends the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from typing import Any, Protocol, Self
 from PIL import Image
 
 from pyrite.records import Action, Facts, Launch
+from pyrite.steps import ActLine, Step
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ class SessionSpec:
     """After this long no action is performed any more."""
     settle_limit_s: float = 10.0
     """Longest wait for a still screen after one action."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Further variables of the applications."""
+    read_clock: bool = False
+    """Read the sandbox's clock against this machine's before the first action, for the facts."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,17 @@ class EndState:
     """Paths of the home that are not in the archive (sockets, unreadable, beyond the size limit)."""
 
 
+@dataclass(frozen=True)
+class Act:
+    """What a verifier does on the desktop after the end state was taken, before everything is killed."""
+
+    steps: Sequence[Step]
+    archive: Path
+    """Where the home after them goes."""
+    note: Callable[[ActLine], None]
+    """Gets each step with what was observed of it, as soon as that is known."""
+
+
 class Session(Protocol):
     """One running desktop."""
 
@@ -79,8 +96,12 @@ class Session(Protocol):
 
     def screenshot(self, *, settle: bool = True) -> Observation: ...
 
-    def finish(self, archive: Path) -> EndState:
-        """Stop everything, take facts and the home, ask windows to close, kill. Only `close` may follow."""
+    def finish(self, archive: Path, act: Act | None = None) -> EndState:
+        """Stop everything, take facts and the home, ask windows to close, kill. Only `close` may follow.
+
+        With `act`, its steps are carried out instead of asking windows to close, and the home is taken
+        once more, wherever they ended.
+        """
         ...
 
     def close(self) -> None:

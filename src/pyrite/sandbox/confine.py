@@ -91,7 +91,7 @@ def run(
     )
     crowd = Crowd(sandbox, bounded="pids" in group.folders or os.getuid() != 0)
     with sandbox:
-        out, err, timed_out, truncated = _collect(
+        out, err, timed_out, truncated = collect(
             sandbox.process, limits.timeout_s, output_limit, sandbox.kill, crowd.check
         )
         code = sandbox.exit_code()
@@ -246,7 +246,7 @@ def _run_plainly(
                 os.killpg(process.pid, signal.SIGKILL)
 
         try:
-            out, err, timed_out, truncated = _collect(process, limits.timeout_s, output_limit, kill)
+            out, err, timed_out, truncated = collect(process, limits.timeout_s, output_limit, kill)
         finally:
             kill()
             code = process.wait()
@@ -273,7 +273,7 @@ class Capped:
         self.truncated = self.truncated or len(chunk) > room
 
 
-def _collect(
+def collect(
     process: subprocess.Popen[bytes],
     timeout_s: float,
     limit: int,

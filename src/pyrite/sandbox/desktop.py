@@ -17,17 +17,20 @@ import stat
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import pyrite
 from pyrite.errors import SandboxError
-from pyrite.sandbox import bwrap, cgroup
+from pyrite.sandbox import bwrap, cgroup, confine
 from pyrite.store import scratch
 
 HOME = "/home/agent"
 DISPLAY_NUMBER = 7
 PROCESS_LIMIT = 400
+OUTPUT_LIMIT = 64 << 10
+"""Bytes kept of what a program of `Applications.run` prints."""
 DISPLAY_MEMORY_BYTES = 512 << 20
 """What the X server may allocate on behalf of its clients."""
 PROGRAMS = {
@@ -65,8 +68,9 @@ while (defined(my $line = <STDIN>)) { chomp $line; start(map { pack 'H*', $_ } s
 """
 _LIMITED = (
     'ulimit -c 0; ulimit -f "$1"; { ulimit -p "$2" || ulimit -u "$2"; } 2>/dev/null;'
-    ' [ "$3" = 0 ] || ulimit -d "$3"; exec perl -e "$4"'
+    ' [ "$3" = 0 ] || ulimit -d "$3"; shift 3; exec "$@"'
 )
+_START_LAUNCHER = ("perl", "-e", _LAUNCHER)
 
 
 def missing_programs() -> list[str]:
@@ -186,20 +190,23 @@ class Applications:
         home_limit: int,
         memory_limit: int,
         group: cgroup.Group,
+        environment: Mapping[str, str] | None = None,
     ) -> None:
-        arguments = [*bwrap.root(found, etc=_ETC, var=_VAR), *bwrap.namespaces(found), "--as-pid-1"]
+        arguments = [*bwrap.root(found, etc=_ETC, var=_VAR), *bwrap.namespaces(found)]
         arguments += _masked(found)
         arguments += ["--bind", str(space.home), HOME, "--chdir", HOME]
         arguments += ["--ro-bind", str(space.sockets), "/tmp/.X11-unix"]  # noqa: S108
         arguments += ["--perms", "0700", "--dir", f"/run/user/{bwrap.INSIDE_ID}"]
-        arguments += bwrap.environment(_environment())
+        arguments += bwrap.environment({**_environment(), **(environment or {})})
+        self._found, self._arguments = found, arguments
         # A watchdog looks twice a second: without a control group no process may outrun it on its own.
         data = 0 if "memory" in group.folders else memory_limit // 1024
         limits = [str(home_limit // 512), str(PROCESS_LIMIT), str(data)]
-        command = ["/bin/sh", "-c", _LIMITED, "sh", *limits, _LAUNCHER]
+        self._limits = [*limits[:2], str(memory_limit // 1024)]
+        command = ["/bin/sh", "-c", _LIMITED, "sh", *limits, *_START_LAUNCHER]
         self.sandbox = bwrap.Sandbox(
             found,
-            arguments,
+            [*arguments, "--as-pid-1"],
             command,
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -222,6 +229,26 @@ class Applications:
             return os.write(self._commands, line) == len(line)
         except OSError:
             return False
+
+    def run(self, argv: Sequence[str], limit_s: float) -> confine.Finished:
+        """Run a program to its end in a sandbox of its own: the same files, home and display.
+
+        It shares neither processes nor network with the applications, so that what they are and do
+        cannot forge its exit code or output. `returncode` is None where the time was up.
+        """
+        sandbox = bwrap.Sandbox(
+            self._found,
+            self._arguments,
+            ["/bin/sh", "-c", _LIMITED, "sh", *self._limits, *argv],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            user=unprivileged_id(),
+        )
+        with sandbox:
+            found = confine.collect(sandbox.process, limit_s, OUTPUT_LIMIT, sandbox.kill)
+            out, err, timed_out, truncated = found
+            code = None if timed_out else sandbox.exit_code()
+        return confine.Finished(code, out, err, timed_out, truncated)
 
 
 def _masked(found: bwrap.Bubblewrap) -> list[str]:

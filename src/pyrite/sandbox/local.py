@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from pyrite.errors import InputError, RunError, SandboxError
-from pyrite.records import Action, Facts, Launch
+from pyrite.records import Action, Clock, Facts, Launch
 from pyrite.sandbox import (
+    acting,
     apps,
     bwrap,
     cgroup,
@@ -26,7 +27,7 @@ from pyrite.sandbox import (
     seed,
 )
 from pyrite.sandbox import settle as readiness
-from pyrite.sandbox.backend import EndState, Observation, SessionSpec
+from pyrite.sandbox.backend import Act, EndState, Observation, SessionSpec
 from pyrite.sandbox.framebuffer import Framebuffer
 from pyrite.sandbox.keyboard import Keyboard
 from pyrite.sandbox.watchdog import Watchdog
@@ -114,7 +115,9 @@ class LocalSession:
             self._display = stack.enter_context(display)
             memory = spec.memory_limit_bytes
             self._group = group = cgroup.Group(memory_bytes=memory, processes=desktop.PROCESS_LIMIT)
-            self._apps = desktop.Applications(found, space, spec.home_limit_bytes, memory, group)
+            self._apps = desktop.Applications(
+                found, space, spec.home_limit_bytes, memory, group, spec.environment
+            )
             stack.enter_context(self._apps.sandbox)
             self._init = self._apps.init_pid
             self._connect(space)
@@ -131,6 +134,7 @@ class LocalSession:
             stack.callback(self._watchdog.stop)
             if spec.open is not None:
                 self._open(spec.open)
+            self._clock = self._read_clock() if spec.read_clock else None
             self._started = time.monotonic()
             self._stack = stack.pop_all()
 
@@ -155,6 +159,14 @@ class LocalSession:
             error = f"{launch.app} was not ready within {OPEN_LIMIT_S:g} s"
         if error is not None:
             raise SandboxError(error, expected=f"{launch.app} to open", next="pyrite doctor")
+
+    def _read_clock(self) -> Clock | None:
+        """Both clocks, before anybody has acted: from then on what is inside may lie."""
+        before = time.time()
+        finished = self._apps.run(["/usr/bin/date", "+%s.%N"], LAUNCH_LIMIT_S)
+        with contextlib.suppress(ValueError):
+            return Clock(sandbox=float(finished.stdout), host=(before + time.time()) / 2)
+        return None
 
     # --- acting
 
@@ -279,7 +291,7 @@ class LocalSession:
 
     # --- the end
 
-    def finish(self, archive: Path) -> EndState:
+    def finish(self, archive: Path, act: Act | None = None) -> EndState:
         """End the session; see `Session.finish`."""
         self._require_running()
         self._finished = True
@@ -290,15 +302,13 @@ class LocalSession:
         facts = self._facts()
         if not frozen:  # something keeps running: what it does must not reach into the archive
             self._apps.sandbox.kill()
-        limit = _ARCHIVE_FACTOR * self.spec.home_limit_bytes
-        try:
-            digest, omitted = end_state.write_archive(self.home, archive, limit)
-        except OSError as exc:
-            raise RunError(f"the end state was not written: {exc}", where=str(archive)) from exc
+        digest, omitted = self._archive(archive)
         unsaved = None
-        if frozen:
+        if frozen and act is None:
             processes.continue_all(self._init)
             unsaved = closing.unsaved(self._x)
+        if act is not None:
+            self._carry_out(act, frozen)
         if not self._apps.sandbox.kill():
             raise SandboxError(
                 "processes of the sandbox could not be killed", next="run the same command again"
@@ -307,6 +317,40 @@ class LocalSession:
         if omitted:
             found["omitted"] = list(omitted)
         return EndState(archive, facts.model_copy(update=found), digest, omitted)
+
+    def _archive(self, archive: Path) -> tuple[str, tuple[str, ...]]:
+        try:
+            return end_state.write_archive(self.home, archive, _ARCHIVE_FACTOR * self.spec.home_limit_bytes)
+        except OSError as exc:
+            raise RunError(f"the end state was not written: {exc}", where=str(archive)) from exc
+
+    def _carry_out(self, act: Act, frozen: bool) -> None:
+        """Act on the living desktop, then take the home once more, with everything stopped."""
+        if frozen:
+            processes.continue_all(self._init)
+            watched = None if "memory" in self._group.folders else self.spec.memory_limit_bytes
+            self._watchdog = Watchdog(self.home, self.spec.home_limit_bytes, self._init, watched)
+            try:
+                acting.act(self._hands(), act.steps, act.note)
+            finally:
+                self._watchdog.stop()
+            if not processes.stop_all(self._init):
+                self._apps.sandbox.kill()
+        self._archive(act.archive)
+
+    def _hands(self) -> acting.Hands:
+        def press(keys: str) -> str | None:
+            action = Action(action="key", keys=keys)
+            problem = inputs.problem(action, self.spec.width, self.spec.height)
+            if problem is None:
+                with self._x.connected(_INPUT_LIMIT_S) as display:
+                    inputs.perform(display, self._keyboard, action, self._pause)
+            return problem
+
+        def settle(limit_s: float) -> bool:
+            return self._settle(readiness.ACTION_ROUNDS, limit_s)
+
+        return acting.Hands(self._x, self.home, self._init, press, settle, self._apps.run)
 
     def _facts(self) -> Facts:
         windows: tuple[Any, ...] = ()
@@ -320,6 +364,7 @@ class LocalSession:
             processes=processes.describe(self._init),
             windows=windows,
             ports=processes.listening_ports(self._init),
+            clock=self._clock,
             **extra,
         )
 

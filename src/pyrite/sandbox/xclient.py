@@ -27,6 +27,9 @@ from pyrite import records
 CALL_LIMIT_S = 5.0
 MAX_WINDOWS = 64
 _MAX_PROPERTY_WORDS = 256
+_MAX_DEPTH = 32
+_PAGER = 2
+"""Source indication of _NET_ACTIVE_WINDOW: a user's own tool, so the window manager obeys."""
 _CONNECTING = threading.Lock()
 
 
@@ -125,6 +128,43 @@ class XClient:
         with self.connected() as display:
             self._message(display, window, "WM_DELETE_WINDOW", [X.CurrentTime, 0, 0, 0])
             display.sync()
+
+    def titled(self) -> list[tuple[int, str, str]]:
+        """(id, title, class) of all managed windows, oldest first; titles are cut at 1 kB."""
+        out = []
+        for number in self.managed():
+            with self.connected() as display:
+                window = _window(display, number)
+                title = _text(display, window, "_NET_WM_NAME") or _text(display, window, "WM_NAME")
+                out.append((number, title, _class(display, window)))
+        return out
+
+    def activate(self, window: int) -> None:
+        """Ask the window manager to bring a window to the front; see `holds_keyboard` for what came of it."""
+        with self.connected() as display:
+            root = display.screen().root
+            message = xevent.ClientMessage(
+                window=_window(display, window),
+                client_type=display.intern_atom("_NET_ACTIVE_WINDOW"),
+                data=(32, [_PAGER, X.CurrentTime, 0, 0, 0]),
+            )
+            root.send_event(message, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+            display.sync()
+
+    def holds_keyboard(self, window: int) -> bool:
+        """Whether a window is the active one and keys go to it or to a part of it."""
+        if self.active() != window:
+            return False
+        with self.connected() as display:
+            focus: Any = display.get_input_focus().focus
+            for _ in range(_MAX_DEPTH):
+                number = getattr(focus, "id", focus)
+                if number == window:
+                    return True
+                if isinstance(focus, int) or number == display.screen().root.id:
+                    return False
+                focus = focus.query_tree().parent
+        return False
 
     # --- ping
 

@@ -129,17 +129,19 @@ def settle(plan: Plan, *, force: bool = False) -> Bench:
                 "resamples": asked.metrics.bootstrap_resamples,
                 "seed": asked.seed,
                 **_weights(plan.config),
-                **_fpr_target(plan.config),
+                **_threshold(plan.config),
             },
         )
     return bench
 
 
-def _fpr_target(config: Config) -> dict[str, float]:
-    """The FPR that the thresholds of score judges must keep, where the configuration names one."""
+def _threshold(config: Config) -> dict[str, float | str]:
+    """What the thresholds of score judges must keep, as far as the configuration says it."""
     rm = (config.asked.judges or {}).get("rm")
-    target = rm.fpr_target if isinstance(rm, Reward) else None
-    return {} if target is None else {"fpr_target": target}
+    if not isinstance(rm, Reward):
+        return {}
+    said = {"fpr_target": rm.fpr_target, "delta": rm.delta, "sampling": rm.sampling}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _weights(config: Config) -> dict[str, dict[str, float]]:

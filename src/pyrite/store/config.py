@@ -153,6 +153,10 @@ class Reward(Judged):
     path: str | None = None
     threshold_policy: Literal["fpr_target"] = "fpr_target"
     fpr_target: float | None = Field(default=None, gt=0, lt=1)
+    delta: float | None = Field(default=None, gt=0, lt=1)
+    """Chance that a threshold breaks its promise."""
+    sampling: Literal["one_per_task", "max_per_task", "effective_size"] | None = None
+    """What of each calibration task goes into a threshold."""
 
 
 FIXED: dict[str, type[Judged]] = {"vlm": Prompted, "rm": Reward}

@@ -10,6 +10,7 @@
     screens/000.webp …            equal frames stored once
     final_state.tar.zst
     final_facts.json
+    act.jsonl  acted_state.tar.zst   what an active verifier did then, and the home after it
     gt.json                       written by verify; an earlier one is kept as gt.<sha8>.json
   labels.jsonl
   evidence/index.jsonl            package_id -> episode_id; judges never see it
@@ -68,8 +69,13 @@ class EpisodePaths:
 
     @property
     def acts(self) -> Path:
-        """What an active verifier did before the state was taken; there for active tasks only."""
+        """What an active verifier did after the end state was taken; there for active tasks only."""
         return self.root / "act.jsonl"
+
+    @property
+    def acted_state(self) -> Path:
+        """The home after that."""
+        return self.root / "acted_state.tar.zst"
 
     @property
     def facts(self) -> Path:

@@ -47,3 +47,11 @@ class Family(NamedTuple):
     """What a competent agent does."""
     claim: Callable[[Any], str]
     """What a competent agent says at the end."""
+    equivalent: Callable[[Any], Mapping[str, str]] = lambda params: {}
+    """Near-misses that `check` makes and that are right after all: name -> reason."""
+    act: Callable[[Any], tuple[Mapping[str, Any], ...]] = lambda params: ()
+    """Steps that the verifier does on the living desktop before it looks (`pyrite.steps`)."""
+    truth_from: str = "final"
+    """final or acted: which state decides."""
+    clock_within_s: float | None = None
+    """For tasks that depend on the date: how far the sandbox's clock may be off."""

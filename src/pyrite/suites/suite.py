@@ -14,12 +14,13 @@ import ast
 import difflib
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from pyrite.errors import UsageError
 from pyrite.records import Action, Benchmark, Initial, InitialFile, Launch, Outcome, StateSpec, TaskSpec
@@ -27,7 +28,9 @@ from pyrite.registry import Registry
 from pyrite.suites.family import Family, KnownState
 from pyrite.tasks.task import Program
 
-SUITES = Registry("suite", {"desk": "pyrite.suites.desk:FAMILIES"})
+SUITES = Registry(
+    "suite", {"desk": "pyrite.suites.desk:FAMILIES", "desk-active": "pyrite.suites.desk_active:FAMILIES"}
+)
 VERSION = "1"
 _RUN = "pyrite.suites.run"
 
@@ -131,6 +134,9 @@ def _spec(task: FamilyTask) -> TaskSpec:
         InitialFile.model_validate({"path": path, "from": name})
         for path, name in family.initial(params).items()
     )
+    acts: dict[str, Any] = {}
+    if found := family.act(params):
+        acts = {"act": found, "truth_from": family.truth_from}
     return TaskSpec(
         task_id=task.task_id,
         instruction=family.instruction(params),
@@ -142,8 +148,11 @@ def _spec(task: FamilyTask) -> TaskSpec:
             *(_state(state, "bad") for state in family.bad(params)),
         ),
         reads=family.reads,
+        equivalent_mutants=dict(family.equivalent(params)),
+        clock_within_s=family.clock_within_s,
         licence="Apache-2.0",
         benchmark=Benchmark(name=f"pyrite/{task.suite}", version=VERSION),
+        **acts,
     )
 
 
@@ -186,16 +195,25 @@ def _closure(modules: tuple[str, ...]) -> set[str]:
 def _imports(name: str) -> list[str]:
     """Modules of pyrite.checks that a module imports anywhere in it, in either form of import.
 
-    What only builds states (a suite's `edits`) decides nothing and is left out.
+    Of other modules of suites, those that it imports at its top: families share verifiers. What only
+    builds states (a suite's `edits`) is imported where it is used, decides nothing and is left out.
     """
+    tree = ast.parse(_source(name))
+    top = [module for module in _imported(tree.body) if module.startswith("pyrite.suites.desk")]
+    deciding = [module for module in _imported(ast.walk(tree)) if module.startswith("pyrite.checks.")]
+    return [module for module in (*top, *deciding) if _is_module(module)]
+
+
+def _imported(nodes: Iterable[ast.AST]) -> list[str]:
+    """Every dotted name that import statements may stand for."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(_source(name))):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             found.append(node.module)
             found.extend(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
             found.extend(alias.name for alias in node.names)
-    return [name for name in found if name.startswith("pyrite.checks.") and _is_module(name)]
+    return found
 
 
 def _is_module(name: str) -> bool:

@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from pyrite.errors import InputError
-from pyrite.records import BLAME, Facts, Meta, Outcome, Truth
+from pyrite.records import BLAME, Facts, Meta, Outcome, TaskSpec, Truth
 from pyrite.sandbox import forkserver
 from pyrite.store.bench import Bench, now
+from pyrite.store.paths import EpisodePaths
 from pyrite.store.scratch import require_room
 from pyrite.tasks import archive
 from pyrite.tasks.task import Task
-from pyrite.truth import categories
+from pyrite.truth import active, categories
 from pyrite.truth.replay import ReplayResult
 from pyrite.truth.verifier import ask, confinement
 from pyrite.truth.verifier_output import Answer, bounded
@@ -46,6 +47,8 @@ class Job:
     replay: ReplayResult
     runs: int = 1
     """How often each end state is verified; two answers are one cause."""
+    acted_sha256: str | None = None
+    """Of act.jsonl and the state after it, for tasks whose verifier acts (`active.digest`)."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def decide(job: Job) -> Decided:
         "verifier_sha256": job.verifier_sha256,
         "state_sha256": job.state_sha256,
         "replay": job.replay.record,
+        "acted_sha256": job.acted_sha256,
     }
 
     def no_outcome(cause: str, problem: str) -> Decided:
@@ -120,6 +124,10 @@ def decide(job: Job) -> Decided:
     if meta.ended_by == "environment_lost":
         return no_outcome("environment_lost", "the sandbox was lost during the episode")
     paths = bench.paths.episode(job.episode_id)
+    facts = _facts(bench, job.episode_id)
+    off = _clock_problem(job.task.spec, facts)
+    if off:
+        return no_outcome("setup_failed", off)
     if job.state_sha256 is None:
         odd = paths.final_state.exists() or paths.final_state.is_symlink()
         what = "final_state.tar.zst is not a plain file" if odd else "there is no final_state.tar.zst"
@@ -128,12 +136,86 @@ def decide(job: Job) -> Decided:
         answer, skipped = _verify(job, paths.final_state, paths.facts)
     except archive.StateUnreadable as exc:
         return no_outcome("state_unreadable", exc.what)
+    noticed: tuple[str, ...] = ()
+    if job.task.spec.act:
+        answer, common["act"], noticed = _active(job, paths, answer, facts)
+        skipped = (*skipped, *noticed)
     if answer.cause is not None:
         truth = _indeterminate(job.episode_id, answer.cause, answer.problem, answer, **common)
         noted = {**answer.diagnostics, **truth.diagnostics, **({"log": answer.log} if answer.log else {})}
         return Decided(truth.model_copy(update={"diagnostics": bounded(noted)}), skipped, answer.log)
     truth, problems = _determinate(bench, meta, answer, common)
     return Decided(truth, (*skipped, *problems), answer.log)
+
+
+def _active(
+    job: Job, paths: EpisodePaths, final: Answer, facts: Facts | None
+) -> tuple[Answer, dict[str, Any], tuple[str, ...]]:
+    """The answer that decides an episode whose verifier acts, what gt.json keeps of it, and what is odd."""
+    spec = job.task.spec
+    act = active.read(paths.acts, spec.act)
+    if not act.done:
+        act = replace(act, by_agent=active.agents_doing(spec.initial.open, facts))
+    acted: Answer | active.State
+    skipped: tuple[str, ...] = ()
+    if not _is_plain_file(paths.acted_state):
+        odd = paths.acted_state.exists() or paths.acted_state.is_symlink()
+        acted = "unreadable" if odd else "missing"
+    else:
+        try:
+            acted, skipped = _verify(job, paths.acted_state, paths.facts)
+        except archive.StateUnreadable:
+            acted = "unreadable"
+    after = acted if isinstance(acted, str) else _state(acted)
+    acted_cause = None if isinstance(acted, str) else acted.cause
+    ruling = active.rule(
+        spec.truth_from, final.outcome, act, after, final_cause=final.cause, acted_cause=acted_cause
+    )
+    note = active.noted(spec.truth_from, act, final, acted, ruling)
+    if ruling.decided_by == "final":
+        return final, note, (*skipped, *_disagreement(final, act, after))
+    if ruling.decided_by == "acted" and not isinstance(acted, str):
+        return acted, note, skipped
+    problem = act.said() if ruling.decided_by == "act" else f"active part: the acted state is {after}"
+    undecided = replace(
+        final, outcome=Outcome.INDETERMINATE, candidates=(), cause=ruling.cause, problem=problem
+    )
+    return undecided, note, skipped
+
+
+def _state(answer: Answer) -> active.State:
+    states: dict[Outcome, active.State] = {
+        Outcome.PASS: "pass",
+        Outcome.FAIL: "fail",
+        Outcome.INDETERMINATE: "indeterminate",
+    }
+    return states[answer.outcome]
+
+
+def _disagreement(final: Answer, act: active.Acted, after: active.State) -> list[str]:
+    """What a reader should look into although the untouched state decides."""
+    if final.outcome is Outcome.PASS and act.done and after == "fail":
+        return ["active part: the state passes before the act and fails after it"]
+    if not act.done and act.by_agent:
+        return [f"{act.said()} ({act.by_agent}): the untouched state decides"]
+    return []
+
+
+def _clock_problem(spec: TaskSpec, facts: Facts | None) -> str:
+    """Why an episode of a task that depends on the date has no outcome; empty where it may have one."""
+    allowed = spec.clock_within_s
+    if allowed is None:
+        return ""
+    if facts is None or facts.clock is None:
+        return "the task depends on the date, and what the sandbox's clock said is not known"
+    off = facts.clock.sandbox - facts.clock.host
+    if abs(off) <= allowed:
+        return ""
+    way = "ahead of" if off > 0 else "behind"
+    return (
+        f"the sandbox's clock was {abs(off):.0f} s {way} this machine's before the first action; "
+        f"the task allows {allowed:g} s"
+    )
 
 
 def _verify(job: Job, state: Path, facts: Path) -> tuple[Answer, tuple[str, ...]]:
@@ -196,6 +278,14 @@ def _determinate(bench: Bench, meta: Meta, answer: Answer, common: dict[str, Any
         **common,
     )
     return truth, problems
+
+
+def _facts(bench: Bench, episode_id: str) -> Facts | None:
+    """The facts, or None where there are none that can be read."""
+    try:
+        return bench.facts(episode_id)
+    except InputError:
+        return None
 
 
 def _observe(bench: Bench, meta: Meta, problems: list[str]) -> categories.Observed:

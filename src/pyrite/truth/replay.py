@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pyrite.errors import InputError
 from pyrite.records import Outcome, Replay, StateSpec
@@ -24,6 +24,9 @@ from pyrite.store.scratch import require_room
 from pyrite.tasks.task import BUILD_LIMITS, INITIAL, Task
 from pyrite.truth.verifier import ask
 from pyrite.truth.verifier_output import Answer
+
+if TYPE_CHECKING:
+    from pyrite.truth.live import Live
 
 _LONG_AGO = 1_000_000_000
 """2001: the time of the files of the second copy of a good state."""
@@ -64,6 +67,16 @@ class ReplayResult:
     checks: tuple[StateCheck, ...] = ()
     problems: tuple[str, ...] = ()
     """What is wrong without touching an outcome: other candidates than declared, no good state."""
+    live: Live | None = None
+    """What the real application showed, for tasks whose verifier acts; None for others, or where the
+    archived states have settled it."""
+
+    @property
+    def to_blame(self) -> Literal["", "comparison", "active part"]:
+        """Which part of the verifier the cause comes from."""
+        if self.cause is None:
+            return ""
+        return "active part" if self.live is not None and self.live.cause == self.cause else "comparison"
 
     def as_json(self) -> dict[str, Any]:
         states = [
@@ -86,38 +99,65 @@ class ReplayResult:
             "detail": self.detail,
             "problems": list(self.problems),
             "states": states,
+            "to_blame": self.to_blame,
+            "live": None if self.live is None else self.live.as_json(),
         }
 
 
-def replay(task: Task, *, image: str) -> ReplayResult:
+def replay(task: Task, *, image: str, live: bool = True) -> ReplayResult:
     """Build the initial and all declared states of a task, confined, and ask its verifier about each.
+
+    Where its verifier acts and this holds, three of them are then opened in the real application
+    (`truth.live`); `live=False` leaves that out, and so does a machine without a desktop.
 
     `image` names what the states were replayed on, as it shall stand in gt.json. Never raises for
     what the task does; `SandboxError` where nothing can be run at all.
     """
     started = now()
 
-    def result(cause: str | None, detail: str, checks: Sequence[StateCheck] = ()) -> ReplayResult:
+    def result(
+        cause: str | None, detail: str, checks: Sequence[StateCheck] = (), opened: Live | None = None
+    ) -> ReplayResult:
         outcomes = {check.name: str(check.answer.outcome) for check in checks}
         record = Replay(at=started, image=image, outcomes=outcomes)
-        return ReplayResult(task.spec.task_id, record, cause, detail, tuple(checks), tuple(_problems(checks)))
+        problems = (*_problems(checks), *_live_problems(opened))
+        return ReplayResult(task.spec.task_id, record, cause, detail, tuple(checks), problems, opened)
 
     contradiction = _contradiction(task.spec.states)
     if contradiction:
         return result("task_invalid", contradiction)
     with forkserver.scratch() as root:
         try:
-            _build(task, root / "states", [INITIAL, *(state.name for state in task.spec.states)])
+            build(task, root / "states", [INITIAL, *(state.name for state in task.spec.states)])
             checks = [_check(task, root / "states", state) for state in task.spec.states]
             checks.insert(0, _check_initial(task, root / "states"))
             unstable = _unstable(task, root, checks)
+            opened = None
+            if live and task.spec.act and not unstable and _cause(checks)[0] is None:
+                opened = _opened(task, root / "states", checks)
         except InputError as exc:
             require_room(root)
             return result(_whose_fault(task, root), exc.what)
     if unstable:
         return result("gold_unstable", unstable, checks)
     cause, detail = _cause(checks)
-    return result(cause, detail, checks)
+    if opened is not None and opened.cause is not None:
+        cause, detail = opened.cause, opened.detail
+    return result(cause, detail, checks, opened)
+
+
+def _opened(task: Task, states: Path, checks: Sequence[StateCheck]) -> Live:
+    from pyrite.truth.live import replay_live
+
+    return replay_live(task, {check.name: states / check.name for check in checks})
+
+
+def _live_problems(opened: Live | None) -> list[str]:
+    if opened is None:
+        return []
+    if not opened.ran:
+        return [f"active part not replayed here: {opened.why_not}"]
+    return list(opened.problems)
 
 
 def _contradiction(states: Sequence[StateSpec]) -> str:
@@ -137,13 +177,13 @@ def _contradiction(states: Sequence[StateSpec]) -> str:
 def _whose_fault(task: Task, root: Path) -> str:
     """Why states could not be built: where the initial one can, the task's own state scripts fail."""
     try:
-        _build(task, root / "initial alone", [INITIAL])
+        build(task, root / "initial alone", [INITIAL])
     except InputError:
         return "setup_failed"
     return "task_invalid"
 
 
-def _build(task: Task, out: Path, names: Sequence[str]) -> None:
+def build(task: Task, out: Path, names: Sequence[str]) -> None:
     """Make `out/<name>` for every name; `InputError` where one could not be made."""
     out.mkdir()
     finished = confine.run(task.builder(out, names), writes=[out], limits=BUILD_LIMITS)

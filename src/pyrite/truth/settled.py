@@ -8,10 +8,11 @@ from pyrite.errors import InputError
 from pyrite.records import Truth
 from pyrite.store.bench import Bench
 from pyrite.tasks.task import Task
+from pyrite.truth import active
 from pyrite.truth.decide import host_image, state_sha256
 from pyrite.truth.verify import is_answer
 
-_OF_THE_STATE = frozenset({"state_missing", "state_unreadable"})
+_OF_THE_STATE = frozenset({"state_missing", "state_unreadable", "act_failed"})
 
 
 def undecided(bench: Bench, lookup: Callable[[str], Task | None], *, image: str | None = None) -> list[str]:
@@ -34,6 +35,9 @@ def undecided(bench: Bench, lookup: Callable[[str], Task | None], *, image: str 
             owed.append(episode_id)
             continue
         state = state_sha256(bench.paths.episode(episode_id).final_state)
+        if truth is not None and truth.acted_sha256 is not None:
+            acted = active.digest(bench.paths.episode(episode_id))
+            truth = truth if truth.acted_sha256 == acted else None
         if truth is None or not _stands(truth, digests[task_id], state, image):
             owed.append(episode_id)
     return owed

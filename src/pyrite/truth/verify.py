@@ -22,6 +22,7 @@ from pyrite.sandbox import confine, forkserver
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import write_bytes, write_record
 from pyrite.tasks.task import Task
+from pyrite.truth import active
 from pyrite.truth.decide import Decided, Job, broken, decide, host_image, state_sha256
 from pyrite.truth.replay import ReplayResult, replay
 
@@ -222,6 +223,7 @@ def _decide_all(
                 state_sha256(bench.paths.episode(meta.episode_id).final_state),
                 replays[meta.task_id],
                 runs,
+                _acted(bench, meta.episode_id, tasks[meta.task_id]),
             )
             earlier = _earlier(bench, meta.episode_id)
             if earlier is not None and not force and _stands(earlier, job):
@@ -236,6 +238,11 @@ def _decide_all(
         watch.tick(f"{job.episode_id} {decided.truth.outcome}")
 
 
+def _acted(bench: Bench, episode_id: str, task: Task) -> str | None:
+    """Digest of the act of an episode whose verifier acts."""
+    return active.digest(bench.paths.episode(episode_id)) if task.spec.act else None
+
+
 def _earlier(bench: Bench, episode_id: str) -> Truth | None:
     """The gt.json that is there; None where there is none or it is not one of ours."""
     try:
@@ -246,7 +253,8 @@ def _earlier(bench: Bench, episode_id: str) -> Truth | None:
 
 def _stands(earlier: Truth, job: Job) -> bool:
     """Whether an earlier answer still holds: same verifier, same state, and today's replay agrees."""
-    if (earlier.verifier_sha256, earlier.state_sha256) != (job.verifier_sha256, job.state_sha256):
+    own = (job.verifier_sha256, job.state_sha256, job.acted_sha256)
+    if (earlier.verifier_sha256, earlier.state_sha256, earlier.acted_sha256) != own:
         return False
     if job.replay.cause is not None:
         return earlier.cause == job.replay.cause
@@ -287,7 +295,8 @@ def _settle(bench: Bench, decided: Decided, report: VerifyReport) -> None:
 
 def _reconciled(earlier: Truth, truth: Truth) -> Truth:
     """Same verifier, same state, another answer: then neither is one, whatever it says from now on."""
-    same = (earlier.verifier_sha256, earlier.state_sha256) == (truth.verifier_sha256, truth.state_sha256)
+    own = (truth.verifier_sha256, truth.state_sha256, truth.acted_sha256)
+    same = (earlier.verifier_sha256, earlier.state_sha256, earlier.acted_sha256) == own
     answers = is_answer(earlier) and is_answer(truth)
     if not same or not answers or _answer(earlier) == _answer(truth):
         return truth
@@ -315,7 +324,8 @@ def _answer(truth: Truth) -> tuple[object, ...]:
 
 def _said(truth: Truth) -> tuple[object, ...]:
     """What makes a gt.json another one; times, logs and versions do not."""
-    return (*_answer(truth), truth.category, truth.verifier_sha256, truth.state_sha256)
+    own = (truth.verifier_sha256, truth.state_sha256, truth.acted_sha256)
+    return (*_answer(truth), truth.category, *own)
 
 
 def _shown(truth: Truth) -> str:

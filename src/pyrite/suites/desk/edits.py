@@ -133,6 +133,14 @@ class OdsDocument(_Zipped):
         new.appendChild(self.dom("content.xml").createElement("table:table-cell"))
         row.parentNode.insertBefore(new, row)
 
+    def clear(self, sheet: str, cell: str) -> None:
+        """Empty one cell."""
+        self._empty(self._cell(sheet, cell))
+
+    def repeat_row(self, sheet: str, row: int) -> None:
+        """Store a row as one that stands twice; what is below moves down by one."""
+        _repeat(self._row(sheet, row), 2, "table:number-rows-repeated")
+
     def expand_repeats(self, rows: int) -> None:
         """Write the first rows of each sheet one by one, and their cells too."""
         for table in self._tables():
@@ -234,6 +242,23 @@ class XlsxDocument(_Zipped):
                     column = position(cell.getAttribute("r"))[1]
                     cell.setAttribute("r", reference(number + 1, column))
 
+    def clear(self, sheet: str, cell: str) -> None:
+        """Empty one cell."""
+        element = self._cell(sheet, cell)
+        element.parentNode.removeChild(element)
+
+    def repeat_row(self, sheet: str, row: int) -> None:
+        """Write a row twice; what is below moves down by one."""
+        self.insert_row(sheet, row + 1)
+        data = self.dom(self._part(sheet)).getElementsByTagName("sheetData")[0]
+        original = _placed(data, "row", row, lambda item: int(item.getAttribute("r")))
+        original.setAttribute("r", str(row))
+        copy = original.cloneNode(True)
+        copy.setAttribute("r", str(row + 1))
+        for cell in _children(copy):
+            cell.setAttribute("r", reference(row + 1, position(cell.getAttribute("r"))[1]))
+        data.insertBefore(copy, original.nextSibling)
+
     def expand_repeats(self, rows: int) -> None:
         """Write empty cells that the file leaves out."""
         for sheet in self._sheets():
@@ -251,7 +276,7 @@ class XlsxDocument(_Zipped):
         key = self._sheets()[sheet]
         relations = self.dom("xl/_rels/workbook.xml.rels").getElementsByTagName("Relationship")
         target = next(item.getAttribute("Target") for item in relations if item.getAttribute("Id") == key)
-        return f"xl/{target}"
+        return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
 
     def _cell(self, sheet: str, cell: str) -> Node:
         number, column = position(cell)

@@ -45,6 +45,19 @@ def same(price: str | None) -> bool:
         return False
 
 
+def other_files(root: Path) -> list[str]:
+    """Files beside the target that are new, gone or changed; locks, backups and hidden files aside."""
+    before = {path.name: path.read_bytes() for path in (Path(__file__).parent / "files").iterdir()}
+    after: dict[str, bytes] = {}
+    for path in (root / TARGET).parent.glob("*"):
+        if not path.name.startswith(".") and not path.name.endswith("~"):
+            small = path.is_file() and path.stat().st_size <= MAX_BYTES
+            after[path.name] = path.read_bytes() if small else b""
+    before.pop(Path(TARGET).name, None)
+    after.pop(Path(TARGET).name, None)
+    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+
+
 def decide(root: Path) -> tuple[bool, list[str], dict[str, object]]:
     """pass, categories, diagnostics."""
     before = read_prices(Path(__file__).parent / "files" / "prices.csv")
@@ -63,8 +76,10 @@ def decide(root: Path) -> tuple[bool, list[str], dict[str, object]]:
     others = sorted(name for name in before.keys() | after.keys() if after.get(name) != before.get(name))
     others = [name for name in others if name != ROW]
     seen["other_rows_changed"] = others[:20]
+    seen["other_files_changed"] = other_files(root)[:20]
     if same(found):
-        return (False, ["F-SIDEEFFECT"], seen) if others else (True, [], seen)
+        damaged = others or seen["other_files_changed"]
+        return (False, ["F-SIDEEFFECT"], seen) if damaged else (True, [], seen)
     if copies or any(same(after.get(name)) for name in others):
         return False, ["F-WRONGTARGET"], seen
     if found != before.get(ROW):

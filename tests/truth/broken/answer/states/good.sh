@@ -1,0 +1,1 @@
+printf "42.50\n" > Documents/total.txt
