@@ -110,3 +110,21 @@ def test_a_text_where_an_object_is_expected_is_refused_at_load(tmp_path: Path) -
     found = audit(tmp_path)
     assert details(found, "schema_invalid")
     assert found.document["unknown"] == 1
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "fractional"),
+    [
+        ({"func": "compare_pdfs"}, True),
+        ({"func": ["exact_match", "exact_match"]}, True),
+        ({"func": ["exact_match", "exact_match"], "conj": "or"}, False),
+        ({"func": "exact_match"}, False),
+    ],
+)
+def test_a_partial_score_that_a_threshold_would_turn(
+    evaluator: dict[str, Any], fractional: bool, tmp_path: Path
+) -> None:
+    """github.com/ServiceNow/BrowserGym/issues/392: any reward above 0 becomes a success."""
+    task = {"id": "a", "instruction": "x", "evaluator": evaluator}
+    put(tmp_path / "examples" / "d" / "a.json", json.dumps(task))
+    assert bool(details(audit(tmp_path), "fractional_score")) == fractional

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -354,3 +355,12 @@ def test_whatever_a_text_holds_the_task_stays_in_the_total(tmp_path: Path, text:
     for name, form in (("task.toml", "harbor"), ("task.yaml", "harbor"), ("main.py", "cua-bench")):
         put(tmp_path / name / "t" / name, text)
         assert audit(tmp_path / name, form=form).document["tasks"] == 1
+
+
+@pytest.mark.parametrize("filler", ["\n", " ", "a", "/home/", "set -", "sudo ", "curl ", "apt -y "])
+def test_a_long_verifier_script_takes_no_long_time(filler: str, tmp_path: Path) -> None:
+    body = filler * (200_000 // len(filler))
+    harbor(tmp_path, test=f"curl x\n{body}\nx > reward.txt\n", solve=body)
+    began = time.monotonic()
+    assert audit(tmp_path).document["tasks"] == 1
+    assert time.monotonic() - began < 5
