@@ -359,3 +359,13 @@ def test_order_changes_nothing_and_copies_change_no_rate(
     assert twice["truth"]["rate"] == (
         None if found["truth"]["rate"] is None else pytest.approx(found["truth"]["rate"])
     )
+
+
+def test_uncertain_as_failure_dropped_and_as_success(tmp_path: Path) -> None:
+    """Of 80 negatives 12 success, 8 uncertain, 60 failure."""
+    said = ["success"] * 12 + ["uncertain"] * 8 + ["failure"] * 60
+    rows = [{"t": "fail", "j": verdict, "c": i} for i, verdict in enumerate(said)]
+    judge = sound(measure_table(table(tmp_path, rows), truth="t", cluster="c", verdicts=["j"]))["judges"]["j"]
+    assert judge["fpr"]["value"] == 0.15
+    assert judge["envelope"] == {"low": 0.15, "high": 0.25}
+    assert judge["selective"]["fpr"]["value"] == pytest.approx(0.1667, abs=5e-5)

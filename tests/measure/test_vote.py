@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -68,3 +70,16 @@ def test_success_only_with_a_strict_majority_of_the_configured_runs(runs: list[s
     if 2 * present <= configured:
         assert found.verdict[0] == MISSING
     assert voted("".join(reversed(runs)), configured).verdict[0] == found.verdict[0]
+
+
+@pytest.mark.parametrize(
+    ("q", "wanted"), [(0.1, 0.028), (0.2, 0.104), (0.3, 0.216), (0.5, 0.5), (0.7, 0.784)]
+)
+def test_majority_of_three_removes_only_what_errs_independently(q: float, wanted: float) -> None:
+    """3 q^2 (1 - q) + q^3, by every pattern of three runs."""
+    share = sum(
+        q ** runs.count("S") * (1 - q) ** runs.count("F")
+        for runs in map("".join, itertools.product("SF", repeat=3))
+        if voted(runs, 3).verdict[0] == SUCCESS
+    )
+    assert share == pytest.approx(wanted)
