@@ -117,6 +117,7 @@ def test_xlsx_against_openpyxl(cells: dict[tuple[int, int], float | str]) -> Non
 @pytest.mark.parametrize("path", sorted(FILES.glob("*.ods")), ids=lambda path: path.name)
 def test_ods_of_libreoffice_against_odfpy(path: Path) -> None:
     book = read_workbook(path)
+    compared = 0
     for table in load(str(path)).spreadsheet.getElementsByType(Table):
         expected: dict[str, tuple[str | None, str | None]] = {}
         row_at = 1
@@ -142,8 +143,9 @@ def test_ods_of_libreoffice_against_odfpy(path: Path) -> None:
             key: (cell.formula, cell.value if isinstance(cell.value, str) else f"{cell.value:.15g}")
             for key, cell in stored(book.sheets[name]).items()
         }
-        assert len(expected) >= 8
+        compared += len(expected)
         assert found == expected
+    assert compared >= 8
 
 
 @pytest.mark.parametrize("path", sorted(FILES.glob("*.xlsx")), ids=lambda path: path.name)

@@ -144,9 +144,8 @@ def test_near_misses_that_pass_can_be_kept(tmp_path: Path, capsys: pytest.Captur
     assert "a new or empty folder" in capsys.readouterr().err
 
 
-def test_an_active_task_without_a_desktop_is_exit_4_and_its_states_alone_exit_0(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_active_task_without_a_desktop_is_exit_4_and_its_states_alone_exit_0(tmp_path: Path) -> None:
+    """In processes of their own: what this one has found on its path is remembered."""
     folder = lay(tmp_path, "acts")
     body = json.loads((folder / "task.json").read_text())
     body |= {
@@ -155,15 +154,29 @@ def test_an_active_task_without_a_desktop_is_exit_4_and_its_states_alone_exit_0(
     }
     body["initial"]["open"] = {"app": "mousepad", "args": ["Documents/prices.csv"]}
     (folder / "task.json").write_text(json.dumps(body))
-    monkeypatch.setenv("PATH", "/nowhere")
-    code, found = document(capsys, str(folder), "--states-only")
+
+    def check(*more: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "pyrite", "check", str(folder), "-q", "-j", "1", *more],
+            env={**os.environ, "PATH": "/nowhere"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    code, text = check("--states-only", "--json")
+    found = json.loads(text)
     assert (code, found["ok"], found["tasks"][0]["live"]["run"]) == (0, True, "skipped")
-    code, found = document(capsys, str(folder))
+    code, text = check("--json")
+    found = json.loads(text)
     assert (code, found["ok"], found["tasks"][0]["ok"]) == (4, None, None)
     assert found["tasks"][0]["live"]["run"] == "not run"
     assert found["tasks"][0]["live"]["why"]
-    assert run(["check", str(folder), "-q", "-j", "1"]) == 4
-    assert capsys.readouterr().out.splitlines()[-1].startswith("not decided: 1 active task")
+    code, text = check()
+    assert code == 4
+    assert text.splitlines()[-1].startswith("not decided: 1 active task")
 
 
 @pytest.mark.parametrize("kind", ["missing", "empty", "a file"])

@@ -157,13 +157,14 @@ class XClient:
             return False
         with self.connected() as display:
             focus: Any = display.get_input_focus().focus
-            for _ in range(_MAX_DEPTH):
-                number = getattr(focus, "id", focus)
-                if number == window:
-                    return True
-                if isinstance(focus, int) or number == display.screen().root.id:
-                    return False
-                focus = focus.query_tree().parent
+            with contextlib.suppress(error.XError):  # the window that had it went away meanwhile
+                for _ in range(_MAX_DEPTH):
+                    number = getattr(focus, "id", focus)
+                    if number == window:
+                        return True
+                    if isinstance(focus, int) or number == display.screen().root.id:
+                        return False
+                    focus = focus.query_tree().parent
         return False
 
     # --- ping

@@ -244,6 +244,14 @@ def bad(params: Params) -> tuple[KnownState, ...]:
     )
 
 
+def equivalent(params: Params) -> dict[str, str]:
+    """Where the name is free, a copy under another name is as good."""
+    if not params.any_name:
+        return {}
+    why = "the instruction lets the agent save under a name of its own"
+    return {f"{operator}@{params.path}": why for operator in ("written-as-copy", "case-folded-path")}
+
+
 FAMILY = Family(
     name="text_left_open",
     files=FILES,
@@ -260,4 +268,5 @@ FAMILY = Family(
     claim=claim,
     act=act,
     truth_from="acted",
+    equivalent=equivalent,
 )
