@@ -11,6 +11,7 @@ had. `sleep` alone observes nothing, so it is flagged wherever it is used.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -30,7 +31,7 @@ Arguments = Annotated[tuple[Annotated[str, StringConstraints(max_length=4096)], 
 Seconds = Annotated[float, Field(gt=0, le=MAX_ACT_S)]
 
 
-class _Step(BaseModel):
+class _Step(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @property
@@ -38,16 +39,15 @@ class _Step(BaseModel):
         """How long it may take."""
         return float(getattr(self, "timeout_s", 0.0))
 
+    @abstractmethod
     def brief(self) -> str:
         """The step in a few words, as reports name it."""
-        raise NotImplementedError
 
 
-class ActivateWindow(_Step):
-    """Bring a window to the front; done when it is the active one and has the keyboard."""
+class _OfWindow(_Step):
+    """A step that names a window by its title."""
 
-    step: Literal["activate_window"]
-    title: Text
+    title: Text | None = None
     match: Match = "contains"
     timeout_s: Seconds = 10.0
 
@@ -55,26 +55,27 @@ class ActivateWindow(_Step):
     def _pattern(self) -> Self:
         _check_pattern(self.match, self.title)
         return self
+
+
+class ActivateWindow(_OfWindow):
+    """Bring a window to the front; done when it is the active one and has the keyboard."""
+
+    step: Literal["activate_window"]
+    title: Text
 
     def brief(self) -> str:
         return f"activate_window {self.title!r}"
 
 
-class Key(_Step):
-    """Press keys together, in the window of the last `activate_window` or in the one that is named."""
+class Key(_OfWindow):
+    """Press keys together, in the window of the last `activate_window` or in the one that is named.
+
+    `title` None: the window that was activated. `timeout_s`: how long it may take to come to rest
+    afterwards; no failure where it takes longer.
+    """
 
     step: Literal["key"]
     keys: Text
-    title: Text | None = None
-    """Of the window that must have the keyboard; None: the one that was activated."""
-    match: Match = "contains"
-    timeout_s: Seconds = 10.0
-    """How long the window may take to come to rest afterwards; no failure where it takes longer."""
-
-    @model_validator(mode="after")
-    def _pattern(self) -> Self:
-        _check_pattern(self.match, self.title)
-        return self
 
     def brief(self) -> str:
         return f"key {self.keys}"

@@ -48,10 +48,10 @@ def audit(
     """
     from pyrite.audit.audit import audit as read
     from pyrite.cli import audit_text, screen
-    from pyrite.report import audited
+    from pyrite.report import audited, single
 
     if html is not None:
-        audited.require_page(html, force=force)
+        single.require_page(html, audited.KIND, force=force)
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("audit") as stage:
         found = read(path, only=only, form=form, watch=stage)

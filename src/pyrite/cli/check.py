@@ -44,10 +44,10 @@ def check(
     """
     from pyrite import flow
     from pyrite.cli import check_text, screen
-    from pyrite.report import checked
+    from pyrite.report import checked, single
 
     if html is not None:
-        checked.require_page(html, force=force)
+        single.require_page(html, checked.KIND, force=force)
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("check") as stage:
         result = flow.check(suites, only=only, states_only=states_only, jobs=jobs, keep=keep, watch=stage)

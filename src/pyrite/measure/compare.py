@@ -16,8 +16,8 @@ import numpy as np
 from pyrite.errors import UsageError
 from pyrite.measure.bench import table_from_bench
 from pyrite.measure.blocks import Settings, counted
-from pyrite.measure.foreign import CONDITION, Columns, table_from_file
-from pyrite.measure.measure import required
+from pyrite.measure.foreign import CONDITION, table_from_file
+from pyrite.measure.measure import named_columns
 from pyrite.measure.pairs import METRICS, Side, confusion_block, omnibus, pair_block, side, together
 from pyrite.measure.refused import with_next
 from pyrite.measure.table import FAIL, Episodes, Flags
@@ -47,14 +47,15 @@ def compare_table(
     """Every pair of the verdict columns of a table; the options are those of `measure_table`."""
     settings = Settings(level, seed=seed)
     with with_next(path, "compare"):
-        columns = Columns(
-            truth=required(path, "--truth", truth, "what is true of each episode"),
-            cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
-            verdicts=tuple(verdicts),
+        columns = named_columns(
+            path,
+            truth=truth,
+            cluster=cluster,
+            verdicts=verdicts,
             cluster_strip=cluster_strip,
-            mapping=tuple(mapping),
-            where=(where,) if where else (),
-            key=tuple(key),
+            mapping=mapping,
+            where=where,
+            key=key,
         )
         if len(columns.verdicts) < 2:
             raise UsageError(

@@ -21,10 +21,10 @@ from pyrite.measure import gate_runs as runs
 from pyrite.measure import gate_verdicts as verdict_files
 from pyrite.measure.bench import lock_digest, table_from_bench
 from pyrite.measure.finding import is_shortcut
-from pyrite.measure.foreign import CONDITION, Columns, table_from_file
+from pyrite.measure.foreign import CONDITION, table_from_file
 from pyrite.measure.gate_known import Health, Scan
 from pyrite.measure.gate_lines import Subject
-from pyrite.measure.measure import required
+from pyrite.measure.measure import named_columns, required
 from pyrite.measure.refused import with_next
 from pyrite.measure.table import FAIL, PARSE_ERROR, UNCERTAIN, Episodes, Factor, Flags, Table
 from pyrite.measure.vote import votes_of
@@ -68,15 +68,16 @@ def gate_table(
     with with_next(path, "gate"):
         found = table_from_file(
             path,
-            Columns(
-                truth=required(path, "--truth", truth, "what is true of each episode"),
-                cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
+            named_columns(
+                path,
+                truth=truth,
+                cluster=cluster,
                 verdicts=_named(path, verdicts),
                 cluster_strip=cluster_strip,
                 groups=asked,
-                mapping=tuple(mapping),
-                where=(where,) if where else (),
-                key=tuple(key),
+                mapping=mapping,
+                where=where,
+                key=key,
             ),
         )
     promise = known.read_certificate(certificate) if certificate else None

@@ -110,8 +110,13 @@ def leaky_corner(subject: Subject) -> dict[str, Any]:
         alone = subject.bound(rows, subject.accepted, "no_negatives", confidence=strict)
         parts.append(_cell(name, found, alone, limit))
     order = {Answer.FAIL: 0, Answer.INSUFFICIENT: 1, Answer.PASS: 2}
-    parts.sort(key=lambda one: (order[Answer(one["answer"])], -(one["low"] or 0.0), -(one["value"] or 0.0)))
+    parts.sort(key=lambda one: (order[Answer(one["answer"])], *_worst_first(one["low"], one["value"])))
     return line(6, parts) | {"cells": len(cells), "rated": len(rated), "lower_bound_level": 1 - strict}
+
+
+def _worst_first(*values: float | None) -> list[tuple[bool, float]]:
+    """A key that puts the highest first and what is not known last."""
+    return [(value is None, 0.0 if value is None else -value) for value in values]
 
 
 def _cell(name: str, found: Bound, strict: Bound, limit: float) -> Part:

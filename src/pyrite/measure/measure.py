@@ -63,16 +63,17 @@ def measure_table(
     """
     settings = Settings(level, resamples, seed)
     with with_next(path):
-        columns = Columns(
-            truth=required(path, "--truth", truth, "what is true of each episode"),
-            cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
-            verdicts=tuple(verdicts),
-            scores=tuple(scores),
+        columns = named_columns(
+            path,
+            truth=truth,
+            cluster=cluster,
+            verdicts=verdicts,
+            scores=scores,
             cluster_strip=cluster_strip,
-            groups=tuple(dict.fromkeys(group)),
-            mapping=tuple(mapping),
-            where=(where,) if where else (),
-            key=tuple(key),
+            groups=group,
+            mapping=mapping,
+            where=where,
+            key=key,
         )
         return _result(table_from_file(path, columns), settings, asked or Asked())
 
@@ -132,6 +133,33 @@ def _result(found: ForeignTable, settings: Settings, asked: Asked) -> dict[str, 
         },
         "warnings": warnings,
     }
+
+
+def named_columns(
+    path: Path,
+    *,
+    truth: str | None,
+    cluster: str | None,
+    verdicts: Sequence[str] = (),
+    scores: Sequence[str] = (),
+    cluster_strip: str | None = None,
+    groups: Sequence[str] = (),
+    mapping: Sequence[str] = (),
+    where: str | None = None,
+    key: Sequence[str] = (),
+) -> Columns:
+    """The columns that options name; `UsageError` where truth or cluster is not named."""
+    return Columns(
+        truth=required(path, "--truth", truth, "what is true of each episode"),
+        cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
+        verdicts=tuple(verdicts),
+        scores=tuple(scores),
+        cluster_strip=cluster_strip,
+        groups=tuple(dict.fromkeys(groups)),
+        mapping=tuple(mapping),
+        where=(where,) if where else (),
+        key=tuple(key),
+    )
 
 
 def required(path: Path, option: str, value: str | None, what: str) -> str:

@@ -14,8 +14,8 @@ from pyrite.measure.bench import table_from_bench
 from pyrite.measure.blocks import compact
 from pyrite.measure.compare import leading_stratum
 from pyrite.measure.finding import is_shortcut
-from pyrite.measure.foreign import Columns, table_from_file
-from pyrite.measure.measure import required
+from pyrite.measure.foreign import table_from_file
+from pyrite.measure.measure import named_columns
 from pyrite.measure.pairs import Side, side
 from pyrite.measure.refused import with_next
 from pyrite.measure.table import FAIL, PASS, Episodes, Flags, Table
@@ -95,14 +95,15 @@ def plan_table(
     """
     given = _given(assumed, power, level)
     with with_next(path, "plan"):
-        columns = Columns(
-            truth=required(path, "--truth", truth, "what is true of each episode"),
-            cluster=required(path, "--cluster", cluster, "what episodes share: their task"),
-            verdicts=tuple(verdicts),
+        columns = named_columns(
+            path,
+            truth=truth,
+            cluster=cluster,
+            verdicts=verdicts,
             cluster_strip=cluster_strip,
-            mapping=tuple(mapping),
-            where=(where,) if where else (),
-            key=tuple(key),
+            mapping=mapping,
+            where=where,
+            key=key,
         )
         table = table_from_file(path, columns).table
     every: Flags = np.ones(len(table.episodes), dtype=np.bool_)

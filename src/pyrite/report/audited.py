@@ -10,13 +10,12 @@ from typing import Any
 from markupsafe import Markup
 
 import pyrite
-from pyrite.errors import UsageError
-from pyrite.report import numbers, svg
+from pyrite.report import numbers, single, svg
 from pyrite.report.page import environment
 from pyrite.report.text import cut
-from pyrite.store.jsonl import write_bytes
 
-_MARK = "pyrite audit"
+KIND = "audit"
+"""What `report.single` knows its pages by."""
 MOST_EXAMPLES = 12
 """Places of one hazard that the page lists; how many more there are is said."""
 MOST_TASKS = 1000
@@ -58,24 +57,6 @@ class Hazards:
         return self.tasks > 0 and self.priority == 3 and self.level == "verdict"
 
 
-def require_page(out: Path, *, force: bool = False) -> None:
-    """Raise `UsageError` for a place that cannot be the page, and for a file that is no such page."""
-    if out.is_dir() or out.suffix.lower() not in {".html", ".htm"}:
-        raise UsageError("not the name of a page", where=str(out), expected="a name that ends in .html")
-    if not out.parent.is_dir():
-        raise UsageError("no such folder", where=str(out.parent), expected="a folder that is there")
-    if not out.exists() or force:
-        return
-    with out.open("rb") as file:
-        if f'content="{_MARK}"'.encode() in file.read(1024):
-            return
-    raise UsageError(
-        "a file is there that is not the page of an audit",
-        where=str(out),
-        expected="another name, or --force to overwrite it",
-    )
-
-
 def write_page(
     out: Path,
     document: Mapping[str, Any],
@@ -85,10 +66,7 @@ def write_page(
     force: bool = False,
 ) -> int:
     """Write the page, whole or not at all, and say how many bytes it has."""
-    require_page(out, force=force)
-    data = render(document, findings, per_task).encode()
-    write_bytes(out, data)
-    return len(data)
+    return single.write_page(out, KIND, render(document, findings, per_task), force=force)
 
 
 def render(
@@ -102,7 +80,7 @@ def render(
         .get_template("audit.html.j2")
         .render(
             version=pyrite.__version__,
-            mark=_MARK,
+            mark=single.mark(KIND),
             audit=document,
             subject=subject(document),
             headline=headline(document),

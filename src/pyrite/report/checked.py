@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyrite
-from pyrite.errors import UsageError
-from pyrite.report import numbers
+from pyrite.report import numbers, single
 from pyrite.report.page import environment
-from pyrite.store.jsonl import write_bytes
 
 _NOTHING = {"F-ABORT", "F-CLAIM", "F-UNCOMMITTED"}
 _COLUMNS = {
@@ -28,7 +26,8 @@ MUST_PASS = ("good", "harmless")
 MUST_FAIL = ("initial", *_COLUMNS.values(), "other", "near-miss")
 COLUMNS = (*MUST_PASS, *MUST_FAIL)
 _SHOULD_NOT = {"pass": "passes", "fail": "fails", "indeterminate": "no answer"}
-_MARK = "pyrite check"
+KIND = "check"
+"""What `report.single` knows its pages by."""
 MOST_NEAR = 4
 """Near-misses of one task whose fault is spelled out; the others are counted."""
 
@@ -140,30 +139,9 @@ def rate_words(rate: Mapping[str, Any], what: str) -> str:
     return f"{shown}; {alone}"
 
 
-def require_page(out: Path, *, force: bool = False) -> None:
-    """Raise `UsageError` for a place that cannot be the page, and for a file that is no such page."""
-    if out.is_dir() or out.suffix.lower() not in {".html", ".htm"}:
-        raise UsageError("not the name of a page", where=str(out), expected="a name that ends in .html")
-    if not out.parent.is_dir():
-        raise UsageError("no such folder", where=str(out.parent), expected="a folder that is there")
-    if not out.exists() or force:
-        return
-    with out.open("rb") as file:
-        if f'content="{_MARK}"'.encode() in file.read(1024):
-            return
-    raise UsageError(
-        "a file is there that is not the page of a check",
-        where=str(out),
-        expected="another name, or --force to overwrite it",
-    )
-
-
 def write_page(out: Path, result: Mapping[str, Any], *, force: bool = False) -> int:
     """Write the page, whole or not at all, and say how many bytes it has."""
-    require_page(out, force=force)
-    data = render(result).encode()
-    write_bytes(out, data)
-    return len(data)
+    return single.write_page(out, KIND, render(result), force=force)
 
 
 def render(result: Mapping[str, Any]) -> str:
@@ -176,7 +154,7 @@ def render(result: Mapping[str, Any]) -> str:
         .get_template("check.html.j2")
         .render(
             version=pyrite.__version__,
-            mark=_MARK,
+            mark=single.mark(KIND),
             result=result,
             held=held,
             said=said,

@@ -65,6 +65,17 @@ def hazard(priority: int, level: Level, says: str) -> Callable[[Look], Look]:
     return add
 
 
+def of_problem(name: str, priority: int, level: Level, says: str, *, kind: str = "") -> None:
+    """Register the hazard of a problem that readers note; `kind`: the problem's name where it differs."""
+
+    def look(task: Definition) -> Iterator[Found]:
+        for problem in task.problems:
+            if problem.kind == (kind or name):
+                yield Found(problem.detail, problem.at)
+
+    HAZARDS[name] = Hazard(name, priority, level, says, look)
+
+
 def step_found(step: Step, detail: str = "") -> Found:
     """A place that is a step."""
     return Found(detail or f"{step.type} {_short(step.text)}".strip(), step.at)

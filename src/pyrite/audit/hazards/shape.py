@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pyrite.audit import commands
 from pyrite.audit.definition import Definition
-from pyrite.audit.hazards.base import Found, getter_found, hazard, step_found
+from pyrite.audit.hazards.base import Found, getter_found, hazard, of_problem, step_found
 
 _HARD_PATH = re.compile(
     r"/home/(?!user\b|\$)[A-Za-z0-9_.-]+|/Users/[A-Za-z0-9_.-]+|C:\\Users\\[A-Za-z0-9_.-]+"
@@ -61,18 +61,19 @@ def bootstrap_goes_on(task: Definition) -> Iterator[Found]:
             yield Found("installs or fetches without `set -e`, then writes a reward", name)
 
 
-@hazard(8, "risk", "the verifier runs where the agent was: it can have changed what verifies it")
-def verifier_in_agent_container(task: Definition) -> Iterator[Found]:
-    for problem in task.problems:
-        if problem.kind == "shared_environment":
-            yield Found(problem.detail, problem.at)
-
-
-@hazard(8, "risk", "no solution is shipped: nothing shows that the task can be solved and is accepted")
-def no_oracle(task: Definition) -> Iterator[Found]:
-    for problem in task.problems:
-        if problem.kind == "no_oracle":
-            yield Found(problem.detail, problem.at)
+of_problem(
+    "verifier_in_agent_container",
+    8,
+    "risk",
+    "the verifier runs where the agent was: it can have changed what verifies it",
+    kind="shared_environment",
+)
+of_problem(
+    "no_oracle",
+    8,
+    "risk",
+    "no solution is shipped: nothing shows that the task can be solved and is accepted",
+)
 
 
 @hazard(
@@ -112,36 +113,18 @@ def unreadable_task(task: Definition) -> Iterator[Found]:
             yield Found(f"{problem.kind}: {problem.detail}", problem.at)
 
 
-@hazard(9, "verdict", "the list names a task that is not there")
-def listed_without_file(task: Definition) -> Iterator[Found]:
-    for problem in task.problems:
-        if problem.kind == "listed_without_file":
-            yield Found(problem.detail, problem.at)
-
-
-@hazard(9, "risk", "two definitions have one id")
-def duplicate_id(task: Definition) -> Iterator[Found]:
-    for problem in task.problems:
-        if problem.kind == "duplicate_id":
-            yield Found(problem.detail, problem.at)
-
-
-@hazard(9, "info", "the list names it more than once; it is counted once")
-def listed_twice(task: Definition) -> Iterator[Found]:
-    for problem in task.problems:
-        if problem.kind == "listed_twice":
-            yield Found(problem.detail, problem.at)
-
-
-@hazard(8, "verdict", "its script needs a network that the task forbids: the check cannot start")
-def network_forbidden(task: Definition) -> Iterator[Found]:
-    for problem in task.problems:
-        if problem.kind == "network_forbidden":
-            yield Found(problem.detail, problem.at)
-
-
-@hazard(9, "risk", "what the harness does first stands in a file that is not there: its tier is unknown")
-def harness_not_there(task: Definition) -> Iterator[Found]:
-    for problem in task.problems:
-        if problem.kind == "harness_not_there":
-            yield Found(problem.detail, problem.at)
+of_problem("listed_without_file", 9, "verdict", "the list names a task that is not there")
+of_problem("duplicate_id", 9, "risk", "two definitions have one id")
+of_problem("listed_twice", 9, "info", "the list names it more than once; it is counted once")
+of_problem(
+    "network_forbidden",
+    8,
+    "verdict",
+    "its script needs a network that the task forbids: the check cannot start",
+)
+of_problem(
+    "harness_not_there",
+    9,
+    "risk",
+    "what the harness does first stands in a file that is not there: its tier is unknown",
+)

@@ -83,3 +83,31 @@ def sites(item: Mapping[str, Any]) -> str:
     if not isinstance(found, list):
         return ""
     return "+".join(shown(str(one), 40) for one in found[:6])
+
+
+class OneList:
+    """Where the tasks of such a benchmark lie, and how they are told apart."""
+
+    names: tuple[str, ...]
+    """Files that hold the whole list, the preferred one first."""
+    folder = ""
+    """Where there is none: the folder, if it is there, whose files are looked at."""
+
+    def files(self, root: Path) -> list[Path]:
+        """The files that hold tasks: `root` itself, the list, or every .json file."""
+        if root.is_file():
+            return [root] if root.suffix == ".json" else []
+        for name in self.names:
+            if (root / name).is_file():
+                return [root / name]
+        place = root / self.folder
+        return hostile.files(place if place.is_dir() else root, ".json")
+
+    def sources(self, root: Path) -> Iterator[Source]:
+        """Every task; see `Reader.sources`."""
+        for path in self.files(root):
+            yield from items(path, root, "task_id", sites)
+
+    def bytes_of(self, source: Source, root: Path) -> bytes:
+        """What the digest covers of a task."""
+        return bytes_of(source)

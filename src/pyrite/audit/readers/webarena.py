@@ -22,36 +22,22 @@ GOTO_SLEEP_S = 3.0
 _FILES = ("config_files/test.raw.json", "config_files/test.json", "test.raw.json", "test.json")
 
 
-class WebArena:
+class WebArena(dataset.OneList):
     """Reads WebArena's list of tasks."""
 
+    names = _FILES
+    folder = "config_files"
     name = "webarena"
     title = "WebArena"
     written_from = "web-arena-x/webarena, config_files/test.raw.json 107677c8, evaluation_harness 1a628d69"
     harness = "opens pages and waits 3 s for each; multiplies the scores of all evaluators"
 
     def recognises(self, root: Path) -> bool:
-        for path in self._files(root)[:3]:
+        for path in self.files(root)[:3]:
             item = dataset.first(path, root)
             if isinstance(item, dict) and isinstance(item.get("eval"), dict) and "eval_types" in item["eval"]:
                 return True
         return False
-
-    def _files(self, root: Path) -> list[Path]:
-        if root.is_file():
-            return [root] if root.suffix == ".json" else []
-        for name in _FILES:
-            if (root / name).is_file():
-                return [root / name]
-        place = root / "config_files" if (root / "config_files").is_dir() else root
-        return hostile.files(place, ".json")
-
-    def sources(self, root: Path) -> Iterator[Source]:
-        for path in self._files(root):
-            yield from dataset.items(path, root, "task_id", dataset.sites)
-
-    def bytes_of(self, source: Source, root: Path) -> bytes:
-        return dataset.bytes_of(source)
 
     def read(self, source: Source, root: Path) -> Definition:
         where = hostile.below(source.path, root if root.is_dir() else root.parent)

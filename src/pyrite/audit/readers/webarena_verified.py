@@ -6,7 +6,7 @@ set and the evaluators of ServiceNow/webarena-verified.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,35 +23,21 @@ _FILES = (
 )
 
 
-class WebArenaVerified:
+class WebArenaVerified(dataset.OneList):
     """Reads WebArena-Verified's data set."""
 
+    names = _FILES
     name = "webarena-verified"
     title = "WebArena-Verified"
     written_from = "ServiceNow/webarena-verified 6473f72d and the wheel webarena-verified 1.2.3"
     harness = "evaluates a recorded answer and a recorded network trace, offline"
 
     def recognises(self, root: Path) -> bool:
-        for path in self._files(root)[:3]:
+        for path in self.files(root)[:3]:
             item = dataset.first(path, root)
             if isinstance(item, dict) and isinstance(item.get("eval"), list):
                 return any(isinstance(one, dict) and "evaluator" in one for one in item["eval"])
         return False
-
-    def _files(self, root: Path) -> list[Path]:
-        if root.is_file():
-            return [root] if root.suffix == ".json" else []
-        for name in _FILES:
-            if (root / name).is_file():
-                return [root / name]
-        return hostile.files(root, ".json")
-
-    def sources(self, root: Path) -> Iterator[Source]:
-        for path in self._files(root):
-            yield from dataset.items(path, root, "task_id", dataset.sites)
-
-    def bytes_of(self, source: Source, root: Path) -> bytes:
-        return dataset.bytes_of(source)
 
     def read(self, source: Source, root: Path) -> Definition:
         where = hostile.below(source.path, root if root.is_dir() else root.parent)
