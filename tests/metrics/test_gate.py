@@ -78,6 +78,22 @@ def test_without_the_floor_the_fifth_would_have() -> None:
     assert round(upper_bound(found.value, found.size), 4) == 0.0328
 
 
+@pytest.mark.parametrize(
+    ("totals", "events"),
+    [([1, 1, 1, 1, 2, 2, 2, 5, 1], 7), ([1] * 20 + [100], 20), ([5] * 4 + [1] * 9, 12)],
+)
+def test_where_the_effective_size_jumps_the_bound_does_not_fall(totals: list[int], events: int) -> None:
+    n = np.array(totals, dtype=np.float64)
+    f = np.zeros(len(n))
+    bounds = []
+    for place in range(events + 1):
+        bounds.append(clustered_bound(f, n, empty="x").high)
+        f[place] = 1
+    bounds.append(clustered_bound(f, n, empty="x").high)
+    assert None not in bounds
+    assert bounds == sorted(bounds, key=lambda bound: bound or 0.0)
+
+
 @given(SIZES, st.integers(0, 59), st.data())
 def test_an_episode_that_turns_false_positive_never_lowers_the_bound(
     sizes: list[int], events: int, data: st.DataObject

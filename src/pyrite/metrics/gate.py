@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyrite.metrics.clusters import FEW, Counts, cluster_size
-from pyrite.metrics.intervals import lower_bound, t_quantile, upper_bound
+from pyrite.metrics.intervals import lower_bound, special, t_quantile, upper_bound
 
 CONFIDENCE = 0.95
 Codes = NDArray[np.integer]
@@ -53,10 +53,11 @@ def clustered_bound(
 ) -> Bound:
     """One-sided bounds of sum(events) / sum(totals); one entry a cluster.
 
-    With events in five or more clusters the upper bound is at least that of 4 / N on the size that is
-    left if all episodes of a cluster were equal, N^2 / sum n^2; with five or more clusters that have a
-    non-event the lower bound is mirrored. No episodes: all None, with the reason `empty`. One cluster:
-    a value and no bound ("single_cluster").
+    The upper bound is at least that of the same clusters with fewer events, the smallest clusters first,
+    so that it never falls when an episode of a cluster without events becomes one, as long as no cluster
+    has two; the lower bound is mirrored. (With five clusters of events it is at least that of 4 / N on the
+    size that is left if all episodes of a cluster were equal, N^2 / sum n^2.) No episodes: all None, with
+    the reason `empty`. One cluster: a value and no bound ("single_cluster").
 
     >>> import numpy as np
     >>> five = np.zeros(80); five[:5] = 1
@@ -72,16 +73,47 @@ def clustered_bound(
     if clusters < 2:
         return Bound(p, None, None, n, hits, clusters, reason="single_cluster")
     found = cluster_size(events, totals, level=2 * confidence - 1)
-    alike = total**2 / float(np.square(totals).sum())
-    high = upper_bound(p, found.size, confidence=confidence)
-    low = lower_bound(p, found.size, confidence=confidence)
-    few = min(1.0, (FEW - 1) / total)
-    if int((events > 0).sum()) >= FEW:
-        high = max(high, upper_bound(few, alike, confidence=confidence))
-    if int((events < totals).sum()) >= FEW:
-        low = min(low, 1 - upper_bound(few, alike, confidence=confidence))
+    high = _upper(events, totals, confidence)
+    low = 1 - _upper(totals - events, totals, confidence)
     method = f"Clopper-Pearson, one-sided, clustered by {unit}, {found.rule}"
     return Bound(p, low, high, n, hits, clusters, found.size, method)
+
+
+def _upper(events: Counts, totals: Counts, confidence: float) -> float:
+    """The highest bound of the clusters with 0, 1, 2 ... of those that have an event, smallest first.
+
+    Adding a cluster to those with one event each lowers the sum of sizes at every place of this chain, or
+    keeps it; so the variance there grows, the size shrinks and the bound rises. Where few clusters have a
+    non-event the smaller of the two sizes is taken, which can only do the same.
+    """
+    level = 2 * confidence - 1
+    n = totals[totals > 0].astype(np.float64)
+    with_event = events > 0
+    order = np.argsort(totals[with_event], kind="stable")
+    f, of = events[with_event][order].astype(np.float64), totals[with_event][order].astype(np.float64)
+    clusters, total, squares = len(n), float(n.sum()), float(np.square(n).sum())
+    alike = total**2 / squares
+
+    def chain(values: Counts) -> Counts:
+        return np.concatenate([[0.0], np.cumsum(values)])
+
+    p = np.minimum(1.0, chain(f) / total)
+    spread = p * (1 - p)
+    variance = clusters / (clusters - 1) * (chain(f * f) - 2 * p * chain(f * of) + p * p * squares) / total**2
+    n_eff = np.full(len(p), total)
+    np.divide(spread, variance, out=n_eff, where=variance > 0)
+    n_eff = np.where(spread > 0, np.minimum(total, n_eff), alike)
+    adjusted = n_eff.copy()
+    if total > clusters:
+        adjusted *= (t_quantile(total - 1, level) / t_quantile(clusters - 1, level)) ** 2
+    few_events = np.arange(len(p)) < FEW
+    few_others = clusters - chain(f == of) < FEW
+    capped = np.minimum(n_eff, alike)
+    size = np.where(few_events, capped, np.where(few_others, np.minimum(capped, adjusted), adjusted))
+    hits, below = p * size, p < 1
+    high = np.ones(len(p))
+    high[below] = special().betaincinv(hits[below] + 1, (size - hits)[below], confidence)
+    return float(np.maximum(high, p).max())
 
 
 def bound(
