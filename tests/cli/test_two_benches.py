@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sysconfig
+import sys
 import venv
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ def image(root: Path, version: str, written: str) -> Path:
     """A Python of its own that sees this one's packages and a pricelib of its own; its interpreter."""
     venv.create(root, symlinks=True, with_pip=False)
     packages = next(root.glob("lib/python*/site-packages"))
-    seen = [sysconfig.get_path("purelib"), str(Path(pyrite.__file__).parent.parent)]
+    ours = [path for path in sys.path if Path(path).name in {"site-packages", "dist-packages"}]
+    seen = [*ours, str(Path(pyrite.__file__).parent.parent)]
     (packages / "base.pth").write_text("\n".join(seen))
     (packages / "pricelib.py").write_text(f"def written(text):\n    return {written}\n")
     about = packages / f"pricelib-{version}.dist-info"
