@@ -63,6 +63,7 @@ def test_a_date_in_other_words() -> None:
     assert equal("Oct 21st", "2025-10-21", Date(year=2025)) is True
     assert equal("4 Nov", "November 3rd", Date()) is False
     assert equal("03/04", "3 April", Date()) is None
+    assert equal("03/04/2025", "2025-04-03", Date()) is None
 
 
 def test_a_number_with_its_unit() -> None:

@@ -141,7 +141,8 @@ def test_a_judge_that_starts_to_act(packed: Episodes) -> None:
     """github.com/pinchbench/skill/pull/11: 20 of 23 tasks are 0, since the answer is a tool call."""
     answers = [json.dumps(TOOL_CALL)] * (EPISODES - 1) + ['{"verdict": "success"}']
     _, lines, figures, warnings = judged(packed, Canned(answers))
-    assert sum(line.verdict == "parse_error" for line in lines) == EPISODES - 1
+    unread = [line for line in lines if line.verdict == "parse_error"]
+    assert [line.reason for line in unread] == ["it called a tool"] * (EPISODES - 1)
     assert figures is not None
     assert figures["counts"]["parse_error"] == EPISODES - 1
     assert any(f"{EPISODES - 1} of {EPISODES} answers could not be parsed" in text for text in warnings)
