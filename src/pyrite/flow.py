@@ -45,12 +45,14 @@ from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
 from pyrite.stages import gate as gating
+from pyrite.stages import held as holding
 from pyrite.stages import plan as planning
 from pyrite.stages import price as pricing
 from pyrite.stages.certificates import write_certificates
 from pyrite.stages.check import check
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
+from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
 from pyrite.store.bench import Bench
@@ -61,6 +63,7 @@ from pyrite.truth.settled import undecided as undecided_episodes
 __all__ = [
     "check",
     "compare",
+    "compare_benches",
     "compare_table",
     "demo",
     "gate",
@@ -105,22 +108,27 @@ def record(
     workers: int = 1,
     dry_run: bool = False,
     force: bool = False,
+    skip_held: Path | None = None,
     watch: Watch | None = None,
 ) -> Recording:
-    """Record episodes of a suite on the real desktop; what is recorded already is kept."""
+    """Record episodes of a suite on the real desktop; what is recorded already is kept.
+
+    `skip_held`: the result of a check; what it holds back is not recorded, and lock.json says so.
+    """
     origin = open_origin(suite)
-    tasks = matching(origin, only)
+    chosen = holding.split(matching(origin, only), skip_held)
     names = agent_names.known(agents)
     root = out or new_bench(suite)
-    planned = jobs.plan(root, tasks, names, seed=seed, repeats=repeats)[:limit]
+    planned = jobs.plan(root, chosen.tasks, names, seed=seed, repeats=repeats)[:limit]
     if dry_run:
-        return jobs.dry(root, planned)
+        return chosen.told(jobs.dry(root, planned))
     bench = Bench.create(root)
     with bench.exclusive():
         _refuse_other_seed(bench, seed, force=force)
         bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version(), seed=seed)
         bench.update_lock(suites=origin.resolved())
-        return jobs.carry_out(bench, planned, workers=workers, watch=watch)
+        chosen.hold(bench)
+        return chosen.told(jobs.carry_out(bench, planned, workers=workers, watch=watch))
 
 
 def _refuse_other_seed(bench: Bench, seed: int, *, force: bool) -> None:
@@ -168,12 +176,6 @@ def verify(
         return truth_verify.verify(
             bench, Lookup(bench, tasks).task, jobs=workers, force=force, watch=watch or Silent()
         )
-
-
-def outcomes(root: Path) -> dict[str, Any]:
-    """The three-outcome block, a block a stratum: the truth part of `measure`."""
-    bench = Bench(root)
-    return measuring.outcomes(bench, level=_options(bench, None)["level"])
 
 
 def pack(

@@ -33,7 +33,7 @@ def of_bench(
     secrets: Callable[[Bench, Meta], Secrets],
 ) -> dict[str, Any]:
     """Gate judges of a bench; without `config` by the limits in its own configuration, else the defaults."""
-    used = config or _own_config(bench)
+    used = config or own_config(bench)
     lookup = Lookup(bench, tasks)
 
     def scan() -> Scan | None:
@@ -109,7 +109,8 @@ def _limits(config: Path | None) -> Gate:
     return Gate() if config is None else load_config(config, spare=tuple(FIXED)).asked.gate
 
 
-def _own_config(bench: Bench) -> Path | None:
+def own_config(bench: Bench) -> Path | None:
+    """The configuration that lies in a bench; None where there is none."""
     there = (bench.root / ARTICLE_CONFIG, bench.paths.config)
     return next((path for path in there if path.is_file()), None)
 
