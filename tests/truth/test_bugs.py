@@ -45,8 +45,8 @@ def test_a_failing_gold_is_entered_once_and_marked_when_mended(episodes: Any, ma
     assert "what failed: good state good" in first
     assert f"      pyrite check {task.folder}" in first
     assert f"{episodes.bench.root}/suite_bugs.md" in report.text()
-    for options in ({}, {"force": True}):
-        run(episodes.bench, task, **options)
+    for force in (False, True):
+        run(episodes.bench, task, force=force)
         assert paths.suite_bugs_text.read_text() == first
     report = run(episodes.bench, make_task(states=episodes.STATES))
     assert report.bugs.open == ()

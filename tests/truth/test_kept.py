@@ -197,7 +197,7 @@ def test_a_file_that_lies_is_not_believed(episodes: Any, make_task: Any) -> None
     assert kept.keep(episodes.bench, task, replay(task, image="i"))
     path = episodes.bench.paths.replay("i", "note-4500")
     honest = json.loads(path.read_text())
-    for change in (
+    lies: tuple[dict[str, Any], ...] = (
         {"cause": None},
         {"cause": "no_such_cause"},
         {"task_id": "another"},
@@ -206,7 +206,8 @@ def test_a_file_that_lies_is_not_believed(episodes: Any, make_task: Any) -> None
         {"record": {**honest["result"]["record"], "outcomes": {}}},
         {"record": {**honest["result"]["record"], "image": "j"}},
         {"flake": 7},
-    ):
+    )
+    for change in lies:
         path.write_text(json.dumps({**honest, "result": {**honest["result"], **change}}))
         assert kept.find(episodes.bench, task, "i") is None, change
     path.write_text(json.dumps(honest))
