@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import errno
 import sqlite3
@@ -17,7 +18,6 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -90,11 +90,7 @@ def test_http_errors_of_the_clients_people_use(
     with pytest.raises(urllib.error.HTTPError) as of_urllib:
         opener.open(url, timeout=5)
     of_urllib.value.close()
-    session = requests.Session()
-    session.trust_env = False
-    with session, pytest.raises(requests.HTTPError) as of_requests:
-        session.get(url, timeout=5).raise_for_status()
-    for exc in (of_urllib.value, of_requests.value):
+    for exc in (of_urllib.value, asyncio.run(_aiohttp_error(url))):
         assert same(explain(exc), expected), (exc, explain(exc))
 
 
@@ -108,15 +104,17 @@ async def _aiohttp_error(url: str) -> Exception:
     raise AssertionError("it answered")
 
 
-def test_aiohttp(service: tuple[str, int]) -> None:
-    import asyncio
-
-    base = f"http://{service[0]}:{service[1]}"
-    limited = explain(asyncio.run(_aiohttp_error(f"{base}/429/7")))
-    assert limited == Trouble("rate_limited", "HTTP 429, Retry-After 7 s", 7.0)
-    gone = explain(asyncio.run(_aiohttp_error(f"{base}/0/")))
-    assert isinstance(gone, Trouble)
-    assert gone.kind == "unreachable"
+@pytest.mark.parametrize(("path", "expected"), CASES)
+def test_http_errors_of_requests(
+    service: tuple[str, int], path: str, expected: Trouble | Absent | None
+) -> None:
+    requests = pytest.importorskip("requests", reason="requests comes with pyrite[ocr]")
+    with requests.Session() as session:
+        session.trust_env = False
+        answer = session.get(f"http://{service[0]}:{service[1]}/{path}", timeout=5)
+        with pytest.raises(requests.HTTPError) as raised:
+            answer.raise_for_status()
+    assert same(explain(raised.value), expected)
 
 
 def test_a_connection_that_is_lost_or_refused(service: tuple[str, int]) -> None:
@@ -129,12 +127,10 @@ def test_a_connection_that_is_lost_or_refused(service: tuple[str, int]) -> None:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with pytest.raises(urllib.error.URLError) as refused:
         opener.open(f"http://127.0.0.1:{port}/", timeout=5)
-    session = requests.Session()
-    session.trust_env = False
-    with session, pytest.raises(requests.ConnectionError) as refused_too:
-        session.get(f"http://127.0.0.1:{port}/", timeout=5)
-    for raised in (lost, refused, refused_too):
-        found = explain(raised.value)
+    hung_up = asyncio.run(_aiohttp_error(f"http://{service[0]}:{service[1]}/0/"))
+    refused_too = asyncio.run(_aiohttp_error(f"http://127.0.0.1:{port}/"))
+    for raised in (lost.value, refused.value, hung_up, refused_too):
+        found = explain(raised)
         assert isinstance(found, Trouble)
         assert found.kind == "unreachable"
 
@@ -163,7 +159,7 @@ def test_a_locked_database_is_trouble_and_a_missing_table_is_not(tmp_path: Path)
         OSError(errno.ENOSPC, "full"),
         InvalidURL("spaces"),
         urllib.error.URLError("unknown url type: shop"),
-        requests.exceptions.MissingSchema("no scheme"),
+        aiohttp.InvalidURL("no scheme"),
         ValueError("status"),
     ],
 )
