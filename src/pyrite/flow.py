@@ -22,8 +22,7 @@ from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence import conditions as evidence_conditions
-from pyrite.evidence import leaks, packing
-from pyrite.evidence.leaks import Secrets
+from pyrite.evidence import packing
 from pyrite.evidence.packing import Packing
 from pyrite.judges import labels as judge_labels
 from pyrite.judges import runner
@@ -35,26 +34,27 @@ from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
 from pyrite.measure.plan import plan_table
-from pyrite.measure.scores import Asked
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
 from pyrite.pool import Silent, Watch
-from pyrite.records import Category, Meta
 from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
+from pyrite.stages import figures
 from pyrite.stages import gate as gating
 from pyrite.stages import held as holding
 from pyrite.stages import plan as planning
 from pyrite.stages import price as pricing
 from pyrite.stages.certificates import write_certificates
 from pyrite.stages.check import check
+from pyrite.stages.figures import bench_threshold, threshold
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
 from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
+from pyrite.stages.secrecy import refuse_leaks, secrets
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, matching, open_origin
 from pyrite.truth import verify as truth_verify
@@ -92,8 +92,6 @@ __all__ = [
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
 DEMO_CONDITIONS = "E1-final,E2+claim,E3-full"
-USUAL = {"level": LEVEL, "resamples": 2000}
-"""How figures are made where nobody asked for something else."""
 
 
 def record(
@@ -196,27 +194,9 @@ def pack(
             bench,
             wanted,
             Lookup(bench, tasks).instruction,
-            lambda meta: _secrets(bench, meta),
+            lambda meta: secrets(bench, meta),
             max_image_side=bench.asked("evidence", "max_image_side", packing.MAX_IMAGE_SIDE),
             watch=watch,
-        )
-
-
-def _secrets(bench: Bench, meta: Meta) -> Secrets:
-    """What no package may tell: who made the episode, and what the verifier saw of it."""
-    truth = bench.truth(meta.episode_id)
-    seed = "" if meta.agent.seed is None else str(meta.agent.seed)
-    names = (meta.source, meta.perturbation or "", meta.agent.name, seed, meta.parent or "", meta.episode_id)
-    values = leaks.leaves(truth.diagnostics, keys=False) if truth is not None else ()
-    return Secrets(tuple(filter(None, names)), tuple(Category), tuple(values))
-
-
-def _refuse_leaks(root: Path, packed: Packing) -> None:
-    if packed.leaks:
-        raise UsageError(
-            f"{len(packed.leaks)} places in the evidence tell a judge what it must not know",
-            expected="no leak before the first judge call",
-            next=f"pyrite pack {root}",
         )
 
 
@@ -243,7 +223,7 @@ def judge(
         entries = [entry for entry in packing.index(bench).values() if entry.condition in wanted]
         return runner.dry(bench, judges, entries, wanted, runs=runs)
     packed = pack(root, conditions=conditions, tasks=tasks)
-    _refuse_leaks(root, packed)
+    refuse_leaks(root, packed)
     entries = list(packed.entries)
     with bench.exclusive():
         judging = asyncio.run(runner.ask(bench, judges, entries, runs=runs, force=force, watch=watch))
@@ -268,34 +248,9 @@ def measure(
     (target, delta, policy, sampling), else that of the configuration, else FPR 5 % with 95 % confidence.
     """
     bench = Bench(root)
-    configured = {
-        name: bench.asked("metrics", key, None)
-        for name, key in (("target", "fpr_target"), ("delta", "delta"), ("sampling", "sampling"))
-    }
-    wanted = {**{name: one for name, one in configured.items() if one is not None}, **(asked or {})}
-    options = _options(bench, seed)
-    result = measuring.measure_bench(bench, **options, asked=threshold(wanted), truth=truth)
+    options = figures.options(bench, seed)
+    result = measuring.measure_bench(bench, **options, asked=bench_threshold(bench, asked), truth=truth)
     return {**result, "finding": finding(result)}
-
-
-def threshold(asked: Mapping[str, Any]) -> Asked:
-    """What is asked of thresholds of scores; `UsageError` for parts that do not go together."""
-    found = Asked(**asked)
-    if found.sampling == "effective_size" and found.policy != "fixed_sequence":
-        raise UsageError(
-            f"the effective size does not go with {found.policy}",
-            expected="--threshold-rule fixed_sequence, or another --sampling",
-        )
-    return found
-
-
-def _options(bench: Bench, seed: int | None) -> dict[str, Any]:
-    """What the figures of a bench are made with."""
-    return {
-        "level": bench.asked("metrics", "level", USUAL["level"]),
-        "resamples": bench.asked("metrics", "resamples", USUAL["resamples"]),
-        "seed": bench.asked("metrics", "seed", 0) if seed is None else seed,
-    }
 
 
 def compare(
@@ -308,7 +263,7 @@ def compare(
 ) -> dict[str, Any]:
     """Every pair of judges in every condition, on the episodes of one stratum that both decided."""
     bench = Bench(root)
-    options = _options(bench, seed)
+    options = figures.options(bench, seed)
     return comparing.compare_bench(
         bench,
         stratum=stratum,
@@ -348,7 +303,6 @@ def gate(
         config=config,
         certificate=certificate,
         tasks=tasks,
-        secrets=_secrets,
     )
 
 
@@ -358,10 +312,10 @@ def report(root: Path, *, seed: int | None = None, force: bool = False) -> Writt
     result = measure(root, seed=seed)
     with bench.exclusive():
         order = [task_id for _, task_id in Lookup(bench)]
-        chosen = {name: value for name, value in _options(bench, seed).items() if value != USUAL.get(name)}
+        options = figures.unusual(bench, seed)
         gated, no_gate = _gated(root)
         return reporting.write(
-            bench, result, options=chosen, order=order, gated=gated, no_gate=no_gate, force=force
+            bench, result, options=options, order=order, gated=gated, no_gate=no_gate, force=force
         )
 
 
@@ -467,7 +421,7 @@ def run(
             "verify", lambda watch: verify(root, tasks=plan.tasks, workers=workers, watch=watch)
         )
     done.packed = each("pack", lambda watch: pack(root, conditions=conditions, tasks=plan.tasks, watch=watch))
-    _refuse_leaks(root, done.packed)
+    refuse_leaks(root, done.packed)
     done.judged = each("judge", lambda watch: _judge_planned(plan, root, force, watch))
     done.result = each("measure", lambda watch: measure(root))
     done.written = each("report", lambda watch: report(root, force=force))

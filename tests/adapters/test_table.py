@@ -109,24 +109,24 @@ def by_osworld(row: str, tmp_path: Path) -> dict[str, Any]:
     return osworld.graded(ROWS[row]).as_info()
 
 
-def by_reward_json(row: str, tmp_path: Path) -> dict[str, Any]:
-    path = tmp_path / "reward.json"
+def by_reward(row: str, folder: Path, name: str, whole: str, half: str) -> dict[str, Any]:
+    """A reward file of one name, written by a script that may fail or be stopped."""
     if row in NUMBERS:
-        path.write_text(json.dumps({"reward": ROWS[row]()}))
+        (folder / name).write_text(whole)
     elif row == "half-written json":
-        path.write_text('{"reward": 1.')
+        (folder / name).write_text(half)
     code = 1 if row == "raised" else 0
-    return harbor.graded_logs(tmp_path, exit_code=code, timed_out=row == "timeout").as_info()
+    return harbor.graded_logs(folder, exit_code=code, timed_out=row == "timeout").as_info()
+
+
+def by_reward_json(row: str, tmp_path: Path) -> dict[str, Any]:
+    whole = json.dumps({"reward": ROWS[row]()}) if row in NUMBERS else ""
+    return by_reward(row, tmp_path, "reward.json", whole, '{"reward": 1.')
 
 
 def by_reward_txt(row: str, tmp_path: Path) -> dict[str, Any]:
-    path = tmp_path / "reward.txt"
-    if row in NUMBERS:
-        path.write_text(f"{ROWS[row]()}\n")
-    elif row == "half-written json":
-        path.write_text("")
-    code = 1 if row == "raised" else 0
-    return harbor.graded_logs(tmp_path, exit_code=code, timed_out=row == "timeout").as_info()
+    whole = f"{ROWS[row]()}\n" if row in NUMBERS else ""
+    return by_reward(row, tmp_path, "reward.txt", whole, "")
 
 
 def by_result_txt(row: str, tmp_path: Path) -> dict[str, Any]:

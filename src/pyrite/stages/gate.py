@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyrite.errors import UsageError
-from pyrite.evidence.leaks import Secrets
 from pyrite.evidence.rescan import rescan
 from pyrite.judges import labels as judge_labels
 from pyrite.measure import gate as measuring
 from pyrite.measure.gate_known import Scan
-from pyrite.records import Meta
+from pyrite.stages.secrecy import secrets
 from pyrite.store.bench import Bench
 from pyrite.store.config import FIXED, Gate, load_config
 from pyrite.store.jsonl import read_json, write_json
@@ -30,7 +29,6 @@ def of_bench(
     config: Path | None,
     certificate: Path | None,
     tasks: Sequence[Path],
-    secrets: Callable[[Bench, Meta], Secrets],
 ) -> dict[str, Any]:
     """Gate judges of a bench; without `config` by the limits in its own configuration, else the defaults."""
     used = config or own_config(bench)

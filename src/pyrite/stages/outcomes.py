@@ -10,7 +10,7 @@ from pyrite.errors import UsageError
 from pyrite.measure import bench as measuring
 from pyrite.measure import two_benches
 from pyrite.measure.grader import grader_block
-from pyrite.metrics.intervals import LEVEL
+from pyrite.stages.figures import options
 from pyrite.stages.gate import own_config
 from pyrite.store.bench import Bench
 from pyrite.store.config import FIXED, Outcomes, load_config
@@ -26,7 +26,7 @@ def outcomes(root: Path, *, against: Path | None = None, limit: float | None = N
     earlier = None if against is None else Bench(against)
     if earlier is not None and earlier.root.resolve() == bench.root.resolve():
         raise UsageError("--against names the same bench", where=str(against), expected="an earlier bench")
-    level = bench.asked("metrics", "level", LEVEL)
+    level = options(bench, None)["level"]
     block = measuring.outcomes(bench, level=level)
     wanted = _limit(bench) if limit is None else limit
     grader = grader_block(bench, limit=wanted, against=earlier, level=level)
@@ -50,11 +50,12 @@ def compare_benches(
 ) -> dict[str, Any]:
     """Agents of two benches on the tasks that are determinate in both; see `measure.two_benches`."""
     a, b = Bench(first), Bench(second)
+    used = options(b, seed)
     return two_benches.compare_benches(
         a,
         b,
         agents=agents,
         stratum=stratum,
-        level=b.asked("metrics", "level", LEVEL),
-        seed=b.asked("metrics", "seed", 0) if seed is None else seed,
+        level=used["level"],
+        seed=used["seed"],
     )
