@@ -2,8 +2,9 @@
 # Installs the Debian packages of the desktop sandbox; does nothing where all of them are there.
 set -eu
 
-packages="bubblewrap xvfb openbox x11-xkb-utils dbus xterm mousepad
-libreoffice-calc libreoffice-gtk3 fonts-liberation fonts-dejavu-core fontconfig perl-base zstd"
+packages="bubblewrap xvfb openbox x11-xkb-utils dbus xterm mousepad pcmanfm
+git sqlite3 chromium python3 zip unzip dconf-service dconf-gsettings-backend
+libreoffice-calc libreoffice-writer libreoffice-gtk3 fonts-liberation fonts-dejavu-core fontconfig perl-base zstd"
 
 if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-query >/dev/null 2>&1; then
     echo "install-desktop: this system has no apt-get; the desktop sandbox is made for Debian and Ubuntu." >&2

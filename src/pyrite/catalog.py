@@ -21,7 +21,7 @@ from pyrite.records import Outcome, TaskSpec
 from pyrite.report import verdicts
 from pyrite.store import labels
 from pyrite.store.bench import Bench
-from pyrite.suites.lookup import Lookup, Origin, open_origin
+from pyrite.suites.lookup import Lookup, Origin, is_task, open_origin
 from pyrite.suites.suite import load_suite, suite_names
 from pyrite.tasks.task import Task
 from pyrite.truth import queue
@@ -77,7 +77,7 @@ def show(name: str, where: str | None = None) -> dict[str, Any]:
     if where is not None:
         return _within(name, where)
     path = Path(name)
-    if (path / "task.json").is_file():
+    if is_task(path):
         return task(Origin(folder=path.absolute().parent).task(path.absolute().name))
     if (path / "meta.json").is_file() or path.absolute().parent.name == "episodes":
         return episode(*labels.locate(path))
@@ -238,7 +238,7 @@ def _tasks(where: str | None) -> Iterator[tuple[Origin, str]]:
     """(origin, task id) of a bench, a suite or a folder; of every suite where no place is named."""
     if where is None:
         origins = [Origin(suite=name) for name in suite_names()]
-    elif (Path(where) / "task.json").is_file():
+    elif is_task(Path(where)):
         folder = Path(where).absolute()
         yield Origin(folder=folder.parent), folder.name
         return

@@ -56,6 +56,7 @@ from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
 from pyrite.stages.secrecy import refuse_leaks, secrets
 from pyrite.store.bench import Bench
+from pyrite.suites.export import export
 from pyrite.suites.lookup import Lookup, matching, open_origin
 from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
@@ -66,6 +67,7 @@ __all__ = [
     "compare_benches",
     "compare_table",
     "demo",
+    "export",
     "gate",
     "gate_table",
     "judge",

@@ -263,6 +263,12 @@ class Meta(ForeignRecord):
     enforced: dict[str, Any] | None = None
     lost: str | None = None
     """Why the sandbox was lost, where `ended_by` is environment_lost."""
+    weakened: str | None = None
+    """What was taken away from the agent, where `source` is weakened."""
+    message_kind: str | None = None
+    """Of a final message that was drawn from templates: asserts, hedged, admits or silent."""
+    stopped: str | None = None
+    """Why the agent ended without an action of its own: refused, malformed, loop, …"""
 
 
 class Window(ForeignRecord):

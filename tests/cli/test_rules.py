@@ -35,7 +35,19 @@ ON_A_BENCH = [
 EXTRA = {"judge": ["--judge", "accept-all"]}
 BEFORE = {"list": ["episodes"]}
 """What stands before the bench."""
-ELSEWHERE = {"audit", "check", "demo", "doctor", "record", "init", "show", "view", "label", "schema"}
+ELSEWHERE = {
+    "audit",
+    "check",
+    "demo",
+    "doctor",
+    "record",
+    "init",
+    "show",
+    "view",
+    "label",
+    "schema",
+    "export",
+}
 """Verbs that take something other than a bench; their own tests hold them to the rules."""
 PYRITE = [sys.executable, "-m", "pyrite"]
 

@@ -52,6 +52,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("pyrite.cli.all:run", "Every stage, from one configuration; resumable."),
     },
     "files": {
+        "export": ("pyrite.cli.export:export", "Write tasks as plain folders, or as Harbor tasks."),
         "manifest": ("pyrite.cli.files:manifest", "Write or check the digests of every file of a bench."),
         "schema": ("pyrite.cli.files:schema", "Print the JSON Schema of a record."),
     },

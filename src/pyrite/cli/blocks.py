@@ -30,7 +30,19 @@ def recorded(recording: Recording) -> str:
     """One line of a recording."""
     endings = ", ".join(f"{n} {name}" for name, n in recording.endings().items()) or "nothing new"
     kept = f", {recording.kept} were there" if recording.kept else ""
-    return f"{count(len(recording.new), 'episode')}: {endings}{kept}"
+    drifted = f", {len(recording.drifted)} dropped (drift)" if recording.drifted else ""
+    return f"{count(len(recording.new), 'episode')}: {endings}{kept}{drifted}"
+
+
+def _skipped(recording: Recording) -> list[str]:
+    """What does not apply: an episode a line, or a line a reason where many have the same."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in recording.skipped:
+        groups.setdefault((one.kind, one.reason), []).append(one.episode_id)
+    return [
+        f"{ids[0] if len(ids) == 1 else count(len(ids), 'episode')}  skipped  {kind}: {reason}"
+        for (kind, reason), ids in groups.items()
+    ]
 
 
 def recording_text(recording: Recording, *, dry: bool) -> str:
@@ -40,7 +52,8 @@ def recording_text(recording: Recording, *, dry: bool) -> str:
         who = f"{one.agent}, {one.perturbation}" if one.perturbation else one.agent
         took = f"{one.seconds:5.1f} s" if one.seconds is not None else "      "
         lines.append(f"{one.episode_id}  {took}  {one.ended_by or 'planned':<10} {one.task_id}  {who}")
-    lines += [f"{s.episode_id}  skipped  {s.kind}: {s.reason}" for s in recording.skipped]
+    lines += _skipped(recording)
+    lines += [f"{s.episode_id}  dropped  {s.kind} {s.reason}" for s in recording.drifted]
     lines += [f"held     {one.task_id}: {one.why}" for one in recording.held]
     if recording.unchecked:
         lines.append(f"not checked: {', '.join(recording.unchecked[:LISTED])}")

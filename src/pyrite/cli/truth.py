@@ -107,9 +107,11 @@ def perturb(
     debug: bool,
     no_color: bool,
 ) -> int:
-    """Replay the scripted episodes of BENCH on the desktop, each with one injected defect.
+    """Replay the passing episodes of BENCH on the desktop, each with one injected defect.
 
-    Defects: drop-save, shift-row, shift-column, save-copy, cancel-dialog.
+    Defects: drop-save, shift-row, shift-column, save-copy, cancel-dialog, cancel-ok, not-submitted,
+    sibling-file, sibling-folder, sibling-record, wrong-profile, partial, side-effect, claim-only. A replay
+    that leaves the recorded course before its defect is dropped and counted.
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen

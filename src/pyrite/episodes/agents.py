@@ -1,20 +1,43 @@
 """Agents: they see the task text and the screen, never verifier, gold state or parameters.
 
 Those below are not agents under test: `scripted` is handed the competent action list, `hasty` the
-same list without waiting for the screen, `idle` claims success at once, `quitter` gives up.
+same list without waiting for the screen, `idle` claims success at once, `quitter` gives up, and
+`random-walk` does anything. `vlm-agent` and `command` are agents under test; how a label names an
+agent, its options and what is taken away from it stands in `labels.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from PIL import Image
 
 from pyrite.errors import UsageError
 from pyrite.records import Action, EndedBy
 from pyrite.registry import Registry
+
+
+class Stopped(Exception):
+    """Raised by `Agent.act`: the agent ends without an action of its own."""
+
+    def __init__(self, ended_by: EndedBy, why: str) -> None:
+        super().__init__(why)
+        self.ended_by = ended_by
+        self.why = why
+
+
+NOT_PERFORMED = "raw"
+"""The action of a step in which nothing was done; its `why` says why, and the agent is told."""
+_MOST_SHOWN = 500
+
+
+def not_performed(said: str, why: str) -> Action:
+    """A step that stands in the record although nothing was done: an answer that is no action."""
+    return Action.model_validate(
+        {"action": NOT_PERFORMED, "text": said[:_MOST_SHOWN], "why": why[:_MOST_SHOWN]}
+    )
 
 
 @dataclass(frozen=True)
@@ -29,7 +52,11 @@ class Observation:
 
 
 class Agent(Protocol):
-    """The one interface of everything that acts."""
+    """The one interface of everything that acts.
+
+    An agent may also have `settings` and `usage` (mappings, for meta.agent), `step_limit` (its own step
+    budget) and `close()`, which is called once when the episode has ended.
+    """
 
     name: str
     version: str
@@ -37,7 +64,7 @@ class Agent(Protocol):
     """Whether the screen must be still before the next action; `hasty` does not wait."""
 
     def act(self, instruction: str, observation: Observation) -> Action:
-        """The next action; `done` and `fail` end the episode."""
+        """The next action; `done` and `fail` end the episode, and so does raising `Stopped`."""
         ...
 
     def final_message(self) -> str | None:
@@ -73,6 +100,10 @@ class Part:
     script: Sequence[Action]
     claim: str
     """What a competent agent would truthfully say at the end."""
+    episode_id: str = ""
+    """What is drawn by chance is drawn from this."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options of its label."""
 
 
 def scripted(part: Part) -> Replayer:
@@ -100,7 +131,7 @@ def _needed(part: Part) -> Sequence[Action]:
     if not part.script:
         raise UsageError(
             "this task has no action list to carry out",
-            expected="a task of a built-in suite for the agents scripted and hasty",
+            expected="for scripted and hasty a task of a built-in suite, or `script` in task.json",
             next="pyrite record desk -o runs/first",
         )
     return part.script
@@ -113,15 +144,17 @@ AGENTS = Registry(
         "hasty": "pyrite.episodes.agents:hasty",
         "idle": "pyrite.episodes.agents:idle",
         "quitter": "pyrite.episodes.agents:quitter",
+        "random-walk": "pyrite.episodes.random_walk:RandomWalk",
+        "vlm-agent": "pyrite.episodes.vlm:VlmAgent",
+        "command": "pyrite.episodes.command:CommandAgent",
     },
 )
+UNDER_TEST = ("vlm-agent", "command")
+"""Built-in agents whose episodes are natural."""
 
 
 def known(names: str) -> list[str]:
-    """Read a comma-separated list of agent names; `UsageError` for an unknown one."""
-    found = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
-    if not found:
-        raise UsageError(f"no agent in {names!r}", expected=", ".join(AGENTS.names()))
-    for name in found:
-        AGENTS.load(name)
-    return found
+    """Read a comma-separated list of agent labels; `UsageError` for what no agent can be made of."""
+    from pyrite.episodes import labels
+
+    return [label.text for label in labels.parse_list(names)]

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyrite import pool
-from pyrite.episodes.agents import AGENTS, Agent, Part, Replayer
-from pyrite.episodes.perturb import KINDS
+from pyrite.episodes import labels, messages
+from pyrite.episodes.agents import NOT_PERFORMED, Agent, Part
+from pyrite.episodes.course import Course, Drifted, Mark, marks
+from pyrite.episodes.perturb import OPERATORS, Subject
 from pyrite.episodes.record import PARTIAL, Order, episode_id, record_episode
 from pyrite.errors import InputError, UsageError
-from pyrite.records import Action, Meta, Source
+from pyrite.records import Action, Meta, Outcome
 from pyrite.sandbox import desktop
 from pyrite.sandbox.local import LocalBackend
 from pyrite.store.bench import Bench
@@ -32,11 +34,14 @@ class Job:
     """Where the task comes from."""
     task_id: str
     agent: str
+    """Its label; of a perturbed episode the name of the agent that was recorded."""
     order: Order
     folder: Path
     actions: tuple[Action, ...] | None = None
     """A perturbed action list to replay instead of the agent's own choice."""
     message: str | None = None
+    marks: tuple[Mark, ...] = ()
+    """What the recording showed, up to the defect."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,8 @@ class Recording:
     """Tasks that a check has found unfit, and that were not run."""
     unchecked: tuple[str, ...] = ()
     """Tasks that were run although that check does not know them."""
+    drifted: tuple[Skipped, ...] = ()
+    """Replays that left the recorded course before their defect, and were dropped."""
 
     @property
     def lost(self) -> int:
@@ -90,32 +97,35 @@ def plan(
     jobs = []
     for origin, task_id in tasks:
         for agent in agents:
+            label = labels.parse(agent)
+            taken = None if label.weakening is None else label.weakening.text
             for repeat in range(1, repeats + 1):
                 name = episode_id(seed, task_id, agent, repeat)
                 folder = BenchPaths(root).episode(name).root
-                source: Source = "scripted" if agent in AGENTS.builtin else "natural"
-                jobs.append(Job(origin, task_id, agent, Order(name, source, seed), folder))
+                order = Order(name, label.source, seed, weakened=taken)
+                jobs.append(Job(origin, task_id, agent, order, folder))
     return jobs
 
 
 def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job], list[Skipped]]:
-    """Jobs for every scripted episode that ended by itself, and every defect that applies to it.
+    """Jobs for every recorded episode that passes, and every defect that applies to it.
 
-    Raises `UsageError` for an unknown defect, or where no episode can be perturbed.
+    Passing is what truth says; of episodes that are not verified yet the scripted ones are taken that ended
+    by themselves. Raises `UsageError` for an unknown defect, or where no episode can be perturbed.
     """
     wanted = _known(kinds)
     origins = {task_id: origin for origin, task_id in lookup}
     jobs: list[Job] = []
     skipped: list[Skipped] = []
     metas, broken = _readable(bench)
-    parents = [m for m in metas if m.parent is None and m.agent.name == "scripted" and m.ended_by == "done"]
+    parents = [meta for meta in metas if _may_be_perturbed(bench, meta)]
     skipped += broken
     if not parents:
         first = f"; {broken[0].reason}" if broken else ""
         raise UsageError(
-            f"no scripted episode that ended by itself{first}",
+            f"no scripted episode that ended by itself, and none that passes{first}",
             where=str(bench.root),
-            expected="episodes of the agent scripted to perturb",
+            expected="episodes of the agent scripted to perturb, or verified ones that pass",
             next=f"pyrite record desk --agent scripted -o {bench.root}",
         )
     for meta in parents:
@@ -129,10 +139,23 @@ def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job],
                 skipped.append(Skipped(meta.episode_id, kind, f"{exc.where}: {exc.what}"))
                 continue
             if job is None:
-                skipped.append(Skipped(meta.episode_id, kind, "there is nothing here that it could change"))
+                why = f"there is nothing here that it could change; it needs: {OPERATORS[kind].applies}"
+                skipped.append(Skipped(meta.episode_id, kind, why))
             else:
                 jobs.append(job)
     return jobs, skipped
+
+
+def _may_be_perturbed(bench: Bench, meta: Meta) -> bool:
+    if meta.parent is not None or meta.weakened is not None or meta.ended_by != "done":
+        return False
+    try:
+        truth = bench.truth(meta.episode_id)
+    except InputError:
+        truth = None
+    if truth is None or truth.outcome is Outcome.INDETERMINATE:
+        return meta.agent.name == "scripted"
+    return truth.outcome is Outcome.PASS
 
 
 def _readable(bench: Bench) -> tuple[list[Meta], list[Skipped]]:
@@ -168,56 +191,96 @@ def carry_out(
     watch = watch or pool.Silent()
     watch.total = len(todo)
     new: list[Recorded] = []
+    drifted: list[Skipped] = []
     desktop.sweep()
     for leftover in bench.paths.episodes.glob(f".*{PARTIAL}"):
         shutil.rmtree(leftover)
     for job in todo:
         _keep_folder_task(bench, job)
     for job, (meta, seconds) in pool.run(record_job, todo, jobs=workers):
+        if isinstance(meta, Drift):
+            kind = job.order.perturbation or ""
+            drifted.append(Skipped(job.order.episode_id, kind, f"of {job.order.parent}: {meta.why}"))
+            watch.tick(f"{job.task_id} {kind}: dropped, {meta.why}")
+            continue
         new.append(
             Recorded(meta.episode_id, job.task_id, job.agent, job.order.perturbation, meta.ended_by, seconds)
         )
         watch.tick(f"{job.task_id} {job.order.perturbation or job.agent}: {meta.ended_by}, {seconds:.1f} s")
-    return Recording(bench.root, tuple(new), len(jobs) - len(todo), tuple(skipped))
+    return Recording(bench.root, tuple(new), len(jobs) - len(todo), tuple(skipped), drifted=tuple(drifted))
 
 
-def record_job(job: Job) -> tuple[Meta, float]:
+@dataclass(frozen=True)
+class Drift:
+    """A replay that was dropped, and why."""
+
+    why: str
+
+
+def record_job(job: Job) -> tuple[Meta | Drift, float]:
     """Carry out one job in this process; also its wall time in seconds."""
     began = time.monotonic()
-    meta = record_episode(LocalBackend(), job.origin.task(job.task_id), _agent(job), job.order, job.folder)
-    return meta, time.monotonic() - began
+    task, agent = job.origin.task(job.task_id), _agent(job)
+    try:
+        made: Meta | Drift = record_episode(LocalBackend(), task, agent, job.order, job.folder)
+    except Drifted as exc:
+        made = Drift(str(exc))
+    return made, time.monotonic() - began
 
 
 def _agent(job: Job) -> Agent:
     if job.actions is not None:
-        return Replayer(job.agent, job.actions, job.message)
-    factory = AGENTS.load(job.agent)
-    agent: Agent = (
-        factory(Part(*job.origin.script(job.task_id))) if job.agent in AGENTS.builtin else factory()
-    )
-    return agent
+        return Course(job.agent, job.actions, job.message, marks=job.marks)
+    label = labels.parse(job.agent)
+    script, claim = job.origin.script(job.task_id) if label.takes_part else ((), "")
+    return labels.make(label, Part(script, claim, job.order.episode_id))
 
 
 def _perturbed(bench: Bench, meta: Meta, origin: Origin, kind: str) -> Job | None:
-    recorded = [
-        Action(action=line.action, **line.visible_parameters())
+    lines = [
+        line
         for line in bench.actions(meta.episode_id)
-        if line.action not in {"done", "fail"}
+        if line.action not in {"done", "fail", "answer", NOT_PERFORMED}
     ]
-    actions = KINDS[kind](recorded, origin.task(meta.task_id).spec.instruction)
+    recorded = [Action(action=line.action, **line.visible_parameters()) for line in lines]
+    spec, operator = origin.task(meta.task_id).spec, OPERATORS[kind]
+    files = tuple(file.path for file in spec.initial.files)
+    app = "" if spec.initial.open is None else spec.initial.open.app
+    actions = operator(Subject(recorded, spec.instruction, files, app))
     if actions is None:
         return None
-    name = episode_id(meta.episode_id, kind)
-    order = Order(name, "perturbed", meta.agent.seed or 0, parent=meta.episode_id, perturbation=kind)
-    folder = bench.paths.episode(name).root
-    return Job(origin, meta.task_id, meta.agent.name, order, folder, tuple(actions), meta.final_message)
+    name, seed = episode_id(meta.episode_id, kind), meta.agent.seed or 0
+    claim = meta.final_message or "The task is done."
+    said = (
+        messages.of_kind("asserts", claim, seed, name)
+        if operator.claims
+        else messages.draw(claim, seed, name)
+    )
+    order = Order(
+        name,
+        "perturbed",
+        seed,
+        parent=meta.episode_id,
+        perturbation=kind,
+        message_kind=said.kind,
+    )
+    return Job(
+        origin,
+        meta.task_id,
+        meta.agent.name,
+        order,
+        bench.paths.episode(name).root,
+        tuple(actions),
+        said.text,
+        marks(bench.paths.episode(meta.episode_id).root, lines, actions),
+    )
 
 
 def _known(kinds: str) -> list[str]:
-    names = list(KINDS) if kinds == "all" else [k.strip() for k in kinds.split(",") if k.strip()]
-    unknown = [name for name in names if name not in KINDS]
+    names = list(OPERATORS) if kinds == "all" else [k.strip() for k in kinds.split(",") if k.strip()]
+    unknown = [name for name in names if name not in OPERATORS]
     if unknown or not names:
-        raise UsageError(f"unknown defect {(unknown or [kinds])[0]!r}", expected=", ".join(KINDS))
+        raise UsageError(f"unknown defect {(unknown or [kinds])[0]!r}", expected=", ".join(OPERATORS))
     return names
 
 

@@ -1,47 +1,89 @@
 """One injected defect in a recorded action list; the result is replayed on the real desktop.
 
-    drop-save      the save and what answers its dialog are left out
-    shift-row      the target one row further down
-    shift-column   the target one column further right
-    save-copy      saved under another name instead
-    cancel-dialog  the dialog that the save brings up is cancelled
-
-A perturbed episode keeps its task, its final message and its parent's id. Where a defect does not
-apply (no dialog came up), `apply` says None: nothing is made up.
+`OPERATORS` declares each defect with where it applies. An operator gets a `Subject` (what was done, what
+was asked, what lies in the home) and gives the changed list, or None where it does not apply: nothing
+is made up. That the result is a failure is never assumed: its end state is verified like any other, and
+one that passes all the same stays a pass. How an operator of targets finds its neighbours stands in
+`neighbours.py`; what leaves the recorded course before the defect is dropped (`course.py`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from pyrite.episodes import neighbours
 from pyrite.records import Action
 
 _SAVE = "ctrl+s"
+_ENTER = ("Return", "KP_Enter")
 _CELL = re.compile(r"^(?P<sheet>\$?'?[^!]*?'?[.!])?\$?(?P<column>[A-Z]{1,3})\$?(?P<row>[0-9]{1,7})$")
 _DOCUMENT = re.compile(r"[\w./ -]+\.(?:ods|xlsx|odt|docx|csv)\b")
+_COMMIT = re.compile(r"\s*\bcommit\b(?:\s+transaction)?\s*;?\s*$", re.IGNORECASE)
+_JOINED = re.compile(
+    r"^(?P<first>.*[^\s;&])\s*(?P<mark>&&|;)\s*(?P<last>[^;&|]*[^\s;&|])\s*;?\s*$", re.DOTALL
+)
+_IDLE = re.compile(r"(?:cd|exit|clear|true|ls|pwd|\.quit|\.exit)\b", re.IGNORECASE)
+"""Commands at the end of a line that do not matter for what is left."""
+BROWSERS = ("chromium", "kontor")
+TERMINALS = ("xterm",)
 
 
-def drop_save(actions: Sequence[Action], instruction: str) -> list[Action] | None:
-    """Leave out the last save and everything after it."""
-    save = _last_save(actions)
-    return None if save is None else list(actions[:save])
+@dataclass(frozen=True)
+class Subject:
+    """What an operator works on."""
+
+    actions: Sequence[Action]
+    """What was done, without the end."""
+    instruction: str
+    files: tuple[str, ...] = ()
+    """Paths of the initial home that the task's recipe lays in."""
+    app: str = ""
+    """The application that is open at the start."""
+
+    @property
+    def terminal(self) -> bool:
+        """Whether what is typed goes to a terminal."""
+        return self._in(TERMINALS)
+
+    @property
+    def browser(self) -> bool:
+        """Whether it is done in a browser."""
+        return self._in(BROWSERS)
+
+    def _in(self, apps: Sequence[str]) -> bool:
+        return self.app in apps or any(action.app in apps for action in self.actions)
 
 
-def shift_row(actions: Sequence[Action], instruction: str) -> list[Action] | None:
-    """Go to the cell below the target."""
-    return _shift(actions, rows=1, columns=0)
+Changed = list[Action] | None
 
 
-def shift_column(actions: Sequence[Action], instruction: str) -> list[Action] | None:
-    """Go to the cell right of the target."""
-    return _shift(actions, rows=0, columns=1)
+@dataclass(frozen=True)
+class Operator:
+    """A declared defect."""
+
+    what: str
+    applies: str
+    """Where it applies, in words."""
+    inject: Callable[[Subject], Changed]
+    claims: bool = False
+    """Whether the message must assert success, because that is the defect."""
+
+    def __call__(self, subject: Subject) -> Changed:
+        """The changed list; None where the operator does not apply, or changes nothing."""
+        found = self.inject(subject)
+        return None if found == list(subject.actions) else found
 
 
-def save_copy(actions: Sequence[Action], instruction: str) -> list[Action] | None:
-    """Save under another name, answering the same dialogs as before."""
-    save, document = _last_save(actions), _DOCUMENT.search(instruction)
+def _drop_save(subject: Subject) -> Changed:
+    save = _last_save(subject.actions)
+    return None if save is None else list(subject.actions[:save])
+
+
+def _save_copy(subject: Subject) -> Changed:
+    save, document = _last_save(subject.actions), _DOCUMENT.search(subject.instruction)
     if save is None or document is None:
         return None
     name = PurePosixPath(document.group().strip())
@@ -51,42 +93,183 @@ def save_copy(actions: Sequence[Action], instruction: str) -> list[Action] | Non
         Action(action="type", text=f"{name.stem}-copy{name.suffix}"),
         Action(action="key", keys="Return"),
     ]
-    return [*actions[:save], *as_copy, *actions[save + 1 :]]
+    return [*subject.actions[:save], *as_copy, *subject.actions[save + 1 :]]
 
 
-def cancel_dialog(actions: Sequence[Action], instruction: str) -> list[Action] | None:
-    """Press Escape where Return answered the dialog that the save brought up."""
-    save = _last_save(actions)
+def _cancel_dialog(subject: Subject) -> Changed:
+    save = _last_save(subject.actions)
     if save is None:
         return None
-    answered = [i for i in range(save + 1, len(actions)) if actions[i].keys == "Return"]
-    if not answered:
+    answered = [i for i in range(save + 1, len(subject.actions)) if subject.actions[i].keys == "Return"]
+    return _replaced(subject, answered[0], Action(action="key", keys="Escape")) if answered else None
+
+
+def _cancel_ok(subject: Subject) -> Changed:
+    """Escape for the last Return that ends what a key of a command began (F2, ctrl+shift+t, alt+…)."""
+    if subject.terminal or subject.browser:
         return None
-    return [*actions[: answered[0]], Action(action="key", keys="Escape"), *actions[answered[0] + 1 :]]
+    for i in range(len(subject.actions) - 1, -1, -1):
+        if subject.actions[i].keys in _ENTER and _begun(subject.actions[:i]):
+            return _replaced(subject, i, Action(action="key", keys="Escape"))
+    return None
 
 
-KINDS: dict[str, Callable[[Sequence[Action], str], list[Action] | None]] = {
-    "drop-save": drop_save,
-    "shift-row": shift_row,
-    "shift-column": shift_column,
-    "save-copy": save_copy,
-    "cancel-dialog": cancel_dialog,
-}
+def _begun(before: Sequence[Action]) -> bool:
+    for action in reversed(before):
+        if action.keys in _ENTER or action.keys == _SAVE:
+            return False
+        if action.action == "key" and _is_command(action.keys or ""):
+            return True
+    return False
+
+
+def _is_command(keys: str) -> bool:
+    editing = {"ctrl+a", "ctrl+Home", "ctrl+End", "shift+Home", "shift+End", "ctrl+c", "ctrl+v", "ctrl+x"}
+    return ("+" in keys and keys not in editing) or re.fullmatch(r"F[0-9]{1,2}", keys) is not None
+
+
+def _not_submitted(subject: Subject) -> Changed:
+    """What was filled in stays on the screen: the last Return or click, or the COMMIT, is left out."""
+    if subject.terminal:
+        return _not_committed(subject) or _not_run(subject)
+    if not subject.browser:
+        return None
+    actions = list(subject.actions)
+    last = [i for i, action in enumerate(actions) if action.keys in _ENTER or action.action == "click"]
+    filled = any(action.action == "type" for action in actions[: last[-1]]) if last else False
+    return actions[: last[-1]] if filled else None
+
+
+def _not_committed(subject: Subject) -> Changed:
+    """A transaction that is left open: without its COMMIT, and without leaving the program."""
+    actions = list(subject.actions)
+    for i in range(len(actions) - 1, -1, -1):
+        text = (actions[i].text or "") if actions[i].action == "type" else ""
+        left = _COMMIT.sub("", text)
+        if left != text:
+            end = "\n" if text.endswith("\n") else ""
+            changed = [actions[i].model_copy(update={"text": left + end})] if left.strip() else []
+            rest = actions[i + 1 :] if left.strip() or end else actions[i + 2 :]
+            return [*actions[:i], *changed, *(one for one in rest if not _ends_a_session(one))]
+    return None
+
+
+def _not_run(subject: Subject) -> Changed:
+    """The last command is typed and never run."""
+    for i in range(len(subject.actions) - 1, -1, -1):
+        action = subject.actions[i]
+        text = action.text or ""
+        if _ends_a_session(action) or (
+            action.keys in _ENTER and i and _ends_a_session(subject.actions[i - 1])
+        ):
+            continue
+        if action.action == "type" and text.endswith("\n") and text.strip():
+            return [*subject.actions[:i], action.model_copy(update={"text": text.rstrip("\n")})]
+        if action.keys in _ENTER and any(one.action == "type" for one in subject.actions[:i]):
+            return list(subject.actions[:i])
+    return None
+
+
+def _ends_a_session(action: Action) -> bool:
+    ends = {".quit", ".exit", "exit", "quit", ".q", "\\q"}
+    return (action.text or "").strip() in ends or action.keys == "ctrl+d"
+
+
+def _partial(subject: Subject) -> Changed:
+    """All but the last of n equal rounds of work; in a terminal, all but the last of several commands."""
+    found = neighbours.rounds(subject.actions)
+    if found is not None:
+        return [*subject.actions[: found.start], *subject.actions[found.stop :]]
+    for i in range(len(subject.actions) - 1, -1, -1):
+        action = subject.actions[i]
+        if not subject.terminal or action.action != "type":
+            continue
+        text = action.text or ""
+        joined = _JOINED.match(text.rstrip("\n"))
+        if joined is None or _ends_quoted(joined["first"]) or _IDLE.match(joined["last"]):
+            continue
+        end = (";" if joined["mark"] == ";" else "") + ("\n" if text.endswith("\n") else "")
+        return _replaced(subject, i, action.model_copy(update={"text": joined["first"] + end}))
+    return None
+
+
+def _ends_quoted(text: str) -> bool:
+    """Whether a command line was cut inside of quotes."""
+    return any(text.count(mark) % 2 for mark in "'\"")
+
+
+def _side_effect(subject: Subject) -> Changed:
+    """The work is done, and with it something that nobody asked for."""
+    save = _last_save(subject.actions)
+    if subject.terminal:
+        return _removed_before(subject)
+    if save is None or subject.browser or not any(a.action == "type" for a in subject.actions[:save]):
+        return None
+    if subject.app == "calc":
+        stray = [Action(action="type", text="0"), Action(action="key", keys="Return")]
+    else:
+        stray = [Action(action="key", keys="ctrl+End"), Action(action="type", text=".")]
+    return [*subject.actions[:save], *stray, *subject.actions[save:]]
+
+
+def _removed_before(subject: Subject) -> Changed:
+    """In a terminal the damage comes first and is cleared away: the last screen is that of success."""
+    other = neighbours.bystander(subject.files, [subject.instruction, *_texts(subject.actions)])
+    opened = [i for i, action in enumerate(subject.actions) if action.app in TERMINALS]
+    begin = opened[0] + 1 if opened else 0
+    if other is None or begin >= len(subject.actions):
+        return None
+    damage = Action(action="type", text=f"rm -f -- ~/'{other}'; clear\n")
+    return [*subject.actions[:begin], damage, *subject.actions[begin:]]
+
+
+def _claim_only(subject: Subject) -> Changed:
+    return [] if subject.actions else None
+
+
+def _texts(actions: Sequence[Action]) -> list[str]:
+    return [action.text or "" for action in actions if action.action == "type"] or [""]
+
+
+def _shift(rows: int, columns: int) -> Callable[[Subject], Changed]:
+    def inject(subject: Subject) -> Changed:
+        for i, action in enumerate(subject.actions):
+            match = _CELL.match(action.text or "") if action.action == "type" else None
+            if match:
+                column = _letters(_number(match["column"]) + columns)
+                moved = f"{match['sheet'] or ''}{column}{int(match['row']) + rows}"
+                return _replaced(subject, i, Action(action="type", text=moved))
+        return None
+
+    return inject
+
+
+def _typed(change: Callable[[str, tuple[str, ...], bool], str | None]) -> Callable[[Subject], Changed]:
+    """An operator that changes the last text (or argument) that `change` has a neighbour for."""
+
+    def inject(subject: Subject) -> Changed:
+        shell = subject.terminal
+        for i in range(len(subject.actions) - 1, -1, -1):
+            action = subject.actions[i]
+            if action.action == "type" and (text := change(action.text or "", subject.files, shell)):
+                return _replaced(subject, i, action.model_copy(update={"text": text}))
+            if action.action == "launch":
+                given = action.args or ()
+                changed = tuple(change(argument, subject.files, False) or argument for argument in given)
+                if changed != given:
+                    return _replaced(subject, i, action.model_copy(update={"args": changed}))
+        return None
+
+    return inject
+
+
+def _replaced(subject: Subject, at: int, action: Action) -> list[Action]:
+    return [*subject.actions[:at], action, *subject.actions[at + 1 :]]
 
 
 def _last_save(actions: Sequence[Action]) -> int | None:
     saves = [i for i, action in enumerate(actions) if action.action == "key" and action.keys == _SAVE]
     return saves[-1] if saves else None
-
-
-def _shift(actions: Sequence[Action], *, rows: int, columns: int) -> list[Action] | None:
-    for i, action in enumerate(actions):
-        match = _CELL.match(action.text or "") if action.action == "type" else None
-        if match:
-            column = _letters(_number(match["column"]) + columns)
-            moved = f"{match['sheet'] or ''}{column}{int(match['row']) + rows}"
-            return [*actions[:i], Action(action="type", text=moved), *actions[i + 1 :]]
-    return None
 
 
 def _number(letters: str) -> int:
@@ -102,3 +285,58 @@ def _letters(number: int) -> str:
         number, rest = divmod(number - 1, 26)
         letters = chr(ord("A") + rest) + letters
     return letters
+
+
+OPERATORS: dict[str, Operator] = {
+    "drop-save": Operator(
+        "the save and what answers its dialog are left out", "a save by ctrl+s", _drop_save
+    ),
+    "shift-row": Operator("the target one row further down", "a cell is typed", _shift(1, 0)),
+    "shift-column": Operator("the target one column further right", "a cell is typed", _shift(0, 1)),
+    "save-copy": Operator(
+        "saved under another name instead", "a save by ctrl+s of a document that is named", _save_copy
+    ),
+    "cancel-dialog": Operator(
+        "the dialog that the save brings up is cancelled", "a Return after the save", _cancel_dialog
+    ),
+    "cancel-ok": Operator(
+        "the last dialog or edit is cancelled instead of confirmed",
+        "a Return that ends what a command key began, outside of terminals and browsers",
+        _cancel_ok,
+    ),
+    "not-submitted": Operator(
+        "filled in and never sent: the last Return or click, or the COMMIT, is left out",
+        "a browser or a terminal in which something was typed",
+        _not_submitted,
+    ),
+    "sibling-file": Operator(
+        "the look-alike file of the same folder instead",
+        "a file of the recipe is typed or launched that has a sibling of its kind",
+        _typed(neighbours.sibling_file),
+    ),
+    "sibling-folder": Operator(
+        "the look-alike folder instead",
+        "a folder of the recipe is typed that has a sibling",
+        _typed(neighbours.sibling_folder),
+    ),
+    "sibling-record": Operator(
+        "the next record instead", "a record is typed by its number", _typed(neighbours.sibling_record)
+    ),
+    "wrong-profile": Operator(
+        "the setting of another profile or scope instead",
+        "a profile, scope or settings file is typed that has a counterpart",
+        _typed(neighbours.other_profile),
+    ),
+    "partial": Operator(
+        "all but the last of several", "n equal rounds of actions, or n commands on one line", _partial
+    ),
+    "side-effect": Operator(
+        "done, and something else damaged",
+        "a save after typing, or a terminal with a file beside that the task does not name",
+        _side_effect,
+    ),
+    "claim-only": Operator("nothing is done, success is claimed", "any episode", _claim_only, claims=True),
+}
+"""Name -> operator."""
+KINDS = OPERATORS
+"""The names that a command or a configuration may give."""

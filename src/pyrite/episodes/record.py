@@ -15,7 +15,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from pyrite.episodes.agents import Agent, Observation
+from pyrite.episodes.agents import NOT_PERFORMED, Agent, Observation, Stopped
+from pyrite.episodes.loops import Loops
 from pyrite.errors import RunError, SandboxError
 from pyrite.records import SCHEMA_VERSION, Action, ActionLine, EndedBy, Meta, Screen, Source
 from pyrite.records import Agent as AgentRecord
@@ -33,6 +34,8 @@ STEP_LIMIT = 100
 PARTIAL = ".partial"
 """Ending of a folder that is being recorded into."""
 TIME_LIMIT_S = 600.0
+_SPEAKS = ("done", "fail", "refused")
+"""How an episode ends whose agent has had a last word."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,10 @@ class Order:
     seed: int
     parent: str | None = None
     perturbation: str | None = None
+    weakened: str | None = None
+    """What is taken away from the agent."""
+    message_kind: str | None = None
+    """Of a final message that was drawn for this episode; None asks the agent."""
     step_limit: int = STEP_LIMIT
     time_limit_s: float = TIME_LIMIT_S
 
@@ -67,9 +74,22 @@ def record_episode(
     """Record into `folder` and return the finished meta; the folder appears when it is finished.
 
     Raises `SandboxError` where the episode cannot start; a sandbox that is lost on the way gives an
-    episode that ended by `environment_lost` and has no end state.
+    episode that ended by `environment_lost` and has no end state. Whatever else the agent raises is passed
+    on, and nothing is left of the episode. The agent is closed in each case.
     """
     partial = folder.with_name(f".{folder.name}.{os.getpid()}{PARTIAL}")
+    try:
+        return _record(backend, task, agent, order, folder, partial)
+    except Exception:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    finally:
+        close = getattr(agent, "close", None)
+        if close is not None:
+            close()
+
+
+def _record(backend: Backend, task: Task, agent: Agent, order: Order, folder: Path, partial: Path) -> Meta:
     partial.mkdir(parents=True)
     paths = EpisodePaths(partial)
     with scratch("record") as folder_of_states:
@@ -112,10 +132,15 @@ class _Film:
         self._session = session
         self._agent = agent
         self._order = order
+        own = getattr(agent, "step_limit", None)
+        self._step_limit = order.step_limit if own is None else min(order.step_limit, own)
+        self._loops = Loops() if order.source in {"natural", "weakened"} else None
         self._stored: dict[str, str] = {}
         self.steps = 0
         self.lost: str | None = None
         """Why the sandbox was lost, if it was."""
+        self.stopped: str | None = None
+        """Why the agent ended without an action of its own, if it did."""
         self.size: tuple[int, int] = (0, 0)
 
     def roll(self, instruction: str) -> EndedBy:
@@ -125,6 +150,9 @@ class _Film:
             self._keep(screen, 0)
             self.size = screen.size
             ended_by = self._act(instruction, screen)
+            if ended_by == "environment_lost":
+                self.lost, self.stopped = self.stopped, None
+                return ended_by
             facts = self._finish().facts
             write_record(self._paths.facts, facts)
         except SandboxError as exc:
@@ -152,31 +180,46 @@ class _Film:
         deadline = time.monotonic() + self._order.time_limit_s
         error: str | None = None
         while True:
-            action = self._agent.act(instruction, Observation(screen, self.steps, error))
+            if self.steps >= self._step_limit:
+                return "step_limit"
+            try:
+                action = self._agent.act(instruction, Observation(screen, self.steps, error))
+            except Stopped as exc:
+                self.stopped = exc.why
+                return exc.ended_by
             ends = action.action in {"done", "fail"}
             if ends:
-                screen = self._session.screenshot().screen
+                screen, error = self._session.screenshot().screen, None
+            elif action.action == NOT_PERFORMED:
+                screen, error = (
+                    self._session.screenshot().screen,
+                    str((action.model_extra or {}).get("why", "")),
+                )
             else:
                 observed = self._session.act(action, settle=self._agent.waits)
                 screen, error = observed.screen, observed.error
             self.steps += 1
-            self._write(action, screen, error)
+            key = self._write(action, screen, error)
             if ends:
                 return "done" if action.action == "done" else "fail"
-            if self.steps >= self._order.step_limit:
-                return "step_limit"
+            if self._loops is not None and self._loops.seen(action, key):
+                self.stopped = "the same actions again and again on the same screens"
+                return "loop"
             if time.monotonic() >= deadline:
                 return "time_limit"
 
-    def _write(self, action: Action, screen: Image.Image, error: str | None) -> None:
+    def _write(self, action: Action, screen: Image.Image, error: str | None) -> str:
+        """Append one line; returns where its screen is kept, the same for equal screens."""
+        kept = self._keep(screen, self.steps)
         line = ActionLine(
             **action.model_dump(exclude_none=True),
             step=self.steps,
-            screen=self._keep(screen, self.steps),
+            screen=kept,
             at=now(),
             error=error,
         )
         append_lines(self._paths.actions, [line], sparse=True)
+        return kept
 
     def _keep(self, screen: Image.Image, step: int) -> str:
         """Store a frame unless an equal one is there already; returns its path in the episode."""
@@ -188,15 +231,16 @@ class _Film:
 
 
 def _meta(task: Task, agent: Agent, order: Order, session: Session, film: _Film, ended_by: EndedBy) -> Meta:
+    kind = order.message_kind or getattr(agent, "message_kind", None)
     return Meta(
         schema_version=SCHEMA_VERSION,
         episode_id=order.episode_id,
         task_id=task.spec.task_id,
         source=order.source,
-        agent=AgentRecord(name=agent.name, version=agent.version, seed=order.seed),
+        agent=_agent_record(agent, order.seed),
         n_steps=film.steps,
         created_at=now(),
-        final_message=agent.final_message() if ended_by in {"done", "fail"} else None,
+        final_message=agent.final_message() if ended_by in _SPEAKS else None,
         sandbox_image=session.image,
         ended_by=ended_by,
         family=task.spec.family or None,
@@ -206,4 +250,16 @@ def _meta(task: Task, agent: Agent, order: Order, session: Session, film: _Film,
         screen=Screen(width=film.size[0], height=film.size[1]),
         enforced=session.enforced,
         lost=film.lost,
+        weakened=order.weakened,
+        message_kind=kind if ended_by in _SPEAKS else None,
+        stopped=film.stopped,
     )
+
+
+def _agent_record(agent: Agent, seed: int) -> AgentRecord:
+    """Who acted; of an agent under test also its settings, and what it used."""
+    told: dict[str, object] = {**getattr(agent, "settings", {})}
+    used = getattr(agent, "usage", None)
+    if used:
+        told["usage"] = dict(used)
+    return AgentRecord.model_validate({**told, "name": agent.name, "version": agent.version, "seed": seed})

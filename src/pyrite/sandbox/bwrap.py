@@ -182,6 +182,8 @@ class Sandbox:
     user: int | None = None
     """Host id to run bwrap under; None: the caller's."""
     group: cgroup.Group | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Path inside -> content of read-only files that come through a descriptor: no host path shows."""
     process: subprocess.Popen[bytes] = field(init=False)
     init_pid: int | None = field(init=False, default=None)
     """Host pid of the sandbox's process 1."""
@@ -235,6 +237,8 @@ class Sandbox:
         passwd = f"agent:x:{own}:{own}::/home/agent:/bin/sh\n"
         yield "--ro-bind-data", passwd.encode(), ["/etc/passwd"]
         yield "--ro-bind-data", f"agent:x:{own}:\n".encode(), ["/etc/group"]
+        for path, content in self.files.items():
+            yield "--ro-bind-data", content, [path]
 
     def _wait_for_init(self) -> None:
         line = self._status.readline()

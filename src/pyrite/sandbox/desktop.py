@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pyrite
 from pyrite.errors import SandboxError
-from pyrite.sandbox import bwrap, cgroup, confine
+from pyrite.sandbox import apps, bwrap, cgroup, confine
 from pyrite.store import scratch
 
 HOME = "/home/agent"
@@ -212,6 +212,7 @@ class Applications:
             stderr=subprocess.PIPE,
             user=unprivileged_id(),
             group=group,
+            files=apps.brought(),
         )
         if self.sandbox.init_pid is None:
             said = self.sandbox.process.stderr.read(4096) if self.sandbox.process.stderr else b""

@@ -22,6 +22,8 @@ import zstandard
 from pyrite.tasks.archive import DEFAULT_LIMITS, packed_bytes
 
 MAX_ENTRIES = 100_000
+RUNTIME = {f".config/chromium/Singleton{what}" for what in ("Cookie", "Lock", "Socket")}
+"""Links by which a running Chromium is found: they lead out of the home and mean nothing later."""
 _LEVEL = 3
 _NAMED = 100
 _NAME_LENGTH = 200
@@ -120,6 +122,8 @@ def _walk(home: Path, omitted: _Omitted) -> Iterator[tuple[str, str]]:
                 omitted.append(f"{prefix or '.'} and all that follows (more than {MAX_ENTRIES} entries)")
                 return
             name = f"{prefix}{entry.name}"
+            if name in RUNTIME:
+                continue
             yield entry.path, name
             if entry.is_dir(follow_symlinks=False):
                 inner.append((entry.path, f"{name}/"))

@@ -100,6 +100,7 @@ class LocalSession:
     def __init__(self, found: bwrap.Bubblewrap, homes: Sequence[Path], spec: SessionSpec) -> None:
         self.spec = spec
         self.image = image.name()
+        self._launched: set[str] = set()
         self.ignores_ping: set[str] = set()
         """Window classes that promise to answer pings and do not."""
         self._stack = contextlib.ExitStack()
@@ -228,6 +229,7 @@ class LocalSession:
         command = apps.command(launch)
         if isinstance(command, str):
             return command
+        self._launched.add(launch.app)
         return None if self._apps.launch(command) else "the desktop no longer starts applications"
 
     def _launch(self, launch: Launch, limit_s: float) -> tuple[str | None, bool]:
@@ -295,8 +297,9 @@ class LocalSession:
         """End the session; see `Session.finish`."""
         self._require_running()
         self._finished = True
-        flush = max((a.flush_s for n, a in apps.APPS.items() if self.runs(Path(a.argv[0]).name)), default=0.0)
-        self._settle((max(_FLUSH_S, flush),), limit_s=max(3.0, flush + 3.0))
+        running = {name: app for name, app in apps.APPS.items() if self.runs(app.executable)}
+        time.sleep(apps.flush_s(running, self._launched))  # what is written by a timer, nothing shows
+        self._settle((_FLUSH_S,), limit_s=3.0)
         self._watchdog.stop()
         frozen = processes.stop_all(self._init)
         facts = self._facts()
@@ -307,6 +310,8 @@ class LocalSession:
         if frozen and act is None:
             processes.continue_all(self._init)
             unsaved = closing.unsaved(self._x)
+            if unsaved is False and not all(app.asks for app in running.values()):
+                unsaved = None  # what is left in a form of a browser goes without a word
         if act is not None:
             self._carry_out(act, frozen)
         if not self._apps.sandbox.kill():

@@ -52,7 +52,7 @@ def capabilities() -> list[Capability]:
         _seccomp(),
         _memory(),
         *(_program(path, package) for path, package in sorted(desktop.PROGRAMS.items())),
-        *(_program(app.argv[0], app.package) for app in apps.APPS.values()),
+        *(_program(*needed) for needed in dict.fromkeys(apps.programs())),
         _gtk3(),
         _fonts(),
         _cache(),

@@ -16,7 +16,8 @@ def secrets(bench: Bench, meta: Meta) -> Secrets:
     """Who made the episode, and what the verifier saw of it."""
     truth = bench.truth(meta.episode_id)
     seed = "" if meta.agent.seed is None else str(meta.agent.seed)
-    names = (meta.source, meta.perturbation or "", meta.agent.name, seed, meta.parent or "", meta.episode_id)
+    names = [meta.source, meta.perturbation or "", meta.agent.name, seed, meta.parent or "", meta.episode_id]
+    names += [meta.weakened or "", meta.message_kind or ""]
     values = leaks.leaves(truth.diagnostics, keys=False) if truth is not None else ()
     return Secrets(tuple(filter(None, names)), tuple(Category), tuple(values))
 

@@ -14,6 +14,7 @@ from pyrite.records import Action
 from pyrite.store.bench import Bench
 from pyrite.suites.suite import Suite, load_suite, suite_names
 from pyrite.tasks.folder import load_folder
+from pyrite.tasks.harbor import is_harbor, load_harbor
 from pyrite.tasks.task import Task
 
 
@@ -32,7 +33,7 @@ class Origin:
             return [task.spec.task_id for task in _suite(self.suite).tasks()]
         if self.folder is None or not self.folder.is_dir():
             return []
-        found = sorted(p.name for p in self.folder.iterdir() if (p / "task.json").is_file())
+        found = sorted(p.name for p in self.folder.iterdir() if is_task(p))
         return [name for name in found if not name.startswith(".") and self.only in {None, name}]
 
     def task(self, task_id: str) -> Task:
@@ -41,7 +42,8 @@ class Origin:
             return _suite(self.suite).task(task_id)
         if self.folder is None:
             raise UsageError(f"no task {task_id!r}")
-        return load_folder(self.folder / task_id)
+        folder = self.folder / task_id
+        return load_harbor(folder) if is_harbor(folder) else load_folder(folder)
 
     def resolved(self) -> dict[str, Any]:
         """What stands in lock.json about a suite: its name and the digest of what decides."""
@@ -50,10 +52,11 @@ class Origin:
     def script(self, task_id: str) -> tuple[Sequence[Action], str]:
         """What a competent agent does, and what it would truthfully say at the end.
 
-        A folder task has no action list: nobody wrote one down.
+        A folder task has what `script` and `claim` in its task.json say, if anybody wrote them down.
         """
         if self.suite is None:
-            return (), "The task is done."
+            spec = self.task(task_id).spec
+            return spec.script, str((spec.model_extra or {}).get("claim") or "The task is done.")
         suite = _suite(self.suite)
         return suite.script(task_id), suite.claim(task_id)
 
@@ -102,7 +105,7 @@ def open_origin(name: str) -> Origin:
     if name in suite_names():
         return Origin(suite=name)
     folder = Path(name)
-    if (folder / "task.json").is_file():
+    if is_task(folder):
         return Origin(folder=folder.resolve().parent, only=folder.resolve().name)
     origin = Origin(folder=folder)
     if not origin.task_ids():
@@ -112,6 +115,11 @@ def open_origin(name: str) -> Origin:
             next="pyrite record desk -o runs/first",
         )
     return origin
+
+
+def is_task(folder: Path) -> bool:
+    """Whether a folder is a task: one of ours, or one of Harbor."""
+    return (folder / "task.json").is_file() or is_harbor(folder)
 
 
 def matching(origin: Origin, pattern: str) -> list[tuple[Origin, str]]:

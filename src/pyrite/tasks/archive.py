@@ -75,7 +75,8 @@ def extract(
 ) -> Extracted:
     """Lay out an end state, or what `reads` selects of it, in the empty folder `into`.
 
-    Folders become 0755 and files 0644, owned by the caller; setuid bits, owners and times are dropped.
+    Folders become 0755 and files 0644, or 0755 where their owner may run them, owned by the caller; setuid
+    bits, owners and times are dropped.
     Links that stay inside are made last, so that nothing is ever written through one. Raises
     `StateUnreadable`; `into` may then hold a part.
     """
@@ -151,7 +152,7 @@ class _Layout:
         elif member.islnk():
             self._keep(self.hard_links, path, safe_name(member.linkname))
         elif member.isreg() and content is not None:
-            self._file(path, content, member.size)
+            self._file(path, content, member.size, bool(member.mode & stat.S_IXUSR))
         elif member.ischr() or member.isblk():
             raise StateUnreadable(f"the archive holds a device, {path!r:.200}")
         else:
@@ -167,7 +168,7 @@ class _Layout:
         names = [path for path, target in self.hard_links.items() if target == source]
         if not names or self._is_file(source) or content is None or not member.isreg():
             return
-        self._file(names[0], content, member.size)
+        self._file(names[0], content, member.size, bool(member.mode & stat.S_IXUSR))
         del self.hard_links[names[0]]
         for path in names[1:]:
             self.hard_links[path] = names[0]
@@ -178,7 +179,8 @@ class _Layout:
                 what = f"{path!r:.200} is linked to {source!r:.200}, which the archive does not hold"
                 raise StateUnreadable(what)
             with open(self.base + source, "rb") as content:
-                self._file(path, content, os.fstat(content.fileno()).st_size)
+                status = os.fstat(content.fileno())
+                self._file(path, content, status.st_size, bool(status.st_mode & stat.S_IXUSR))
         for path, target in self.links.items():
             if os.path.lexists(self.base + path):
                 raise StateUnreadable(f"{path!r:.200} stands twice")
@@ -195,7 +197,7 @@ class _Layout:
         except OSError:
             return False
 
-    def _file(self, path: str, content: IO[bytes], size: int) -> None:
+    def _file(self, path: str, content: IO[bytes], size: int, executable: bool) -> None:
         """`size` may be far above what the archive holds: hard links multiply."""
         self.bytes += size
         if self.bytes > self.limits.total_bytes:
@@ -204,6 +206,7 @@ class _Layout:
         def copy(place: str) -> None:
             with open(place, "xb") as out:
                 shutil.copyfileobj(content, out, CHUNK)
+                os.fchmod(out.fileno(), 0o755 if executable else 0o644)
 
         if self._folder(posixpath.dirname(path)) and self._make(path, copy):
             self.files += 1

@@ -3,5 +3,9 @@
 Kept light: a verifier's process imports it.
 """
 
-FAMILIES = ("pyrite.suites.desk_active.calc_left_open", "pyrite.suites.desk_active.text_left_open")
+FAMILIES = (
+    "pyrite.suites.desk_active.calc_left_open",
+    "pyrite.suites.desk_active.text_left_open",
+    "pyrite.suites.desk_active.web_restock",
+)
 """Modules that define `FAMILY`."""

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Copies the documents to the disk.
+cp -r "$HOME/Documents" /mnt/disk/

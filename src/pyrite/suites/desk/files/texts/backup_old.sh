@@ -1,0 +1,3 @@
+#!/bin/sh
+# Copies the letters to the disk.
+cp -r "$HOME/Letters" /mnt/disk/
