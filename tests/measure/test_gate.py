@@ -180,51 +180,6 @@ def test_looks_share_the_error(tmp_path: Path) -> None:
     assert five["answer"] == "INSUFFICIENT"
 
 
-def test_a_cut_score_needs_a_certificate(tmp_path: Path) -> None:
-    path = table(tmp_path, [(f"t{i}", str(i % 2), "0.7", "") for i in range(20)])
-    options: dict[str, Any] = {"truth": "truth", "cluster": "task", "verdicts": ["judge>=0.5"]}
-    assert answers(gate_table(path, **options))[7] == "INSUFFICIENT"
-    promise = tmp_path / "c.json"
-    promise.write_text(json.dumps({"threshold": 0.5, "fpr": {"value": 0.02}}), encoding="utf-8")
-    found = gate_table(path, **options, certificate=promise)
-    assert answers(found)[7] == "PASS"
-    assert found["inputs"]["certificate"]
-    promise.write_text(json.dumps({"threshold": None, "fpr": None}), encoding="utf-8")
-    assert answers(gate_table(path, **options, certificate=promise))[7] == "FAIL"
-
-
-@pytest.mark.parametrize(
-    ("change", "answer"),
-    [
-        ({"judge": "judge>=0.50", "score": "judge"}, "PASS"),
-        ({"judge": "judge>=0.6", "score": "judge"}, "INSUFFICIENT"),
-        ({"judge": "other>=0.5", "score": "other"}, "INSUFFICIENT"),
-        ({"target": 0.2}, "INSUFFICIENT"),
-        ({"target": 0.05, "policy": "fixed_sequence"}, "PASS"),
-        ({"policy": "conformal"}, "INSUFFICIENT"),
-        ({"fpr": None}, "INSUFFICIENT"),
-    ],
-)
-def test_a_certificate_must_be_of_this_threshold_and_keep_the_limit(
-    change: dict[str, Any], answer: str, tmp_path: Path
-) -> None:
-    path, promise = (
-        table(tmp_path, [(f"t{i}", str(i % 2), "0.7", "") for i in range(20)]),
-        tmp_path / "c.json",
-    )
-    promise.write_text(json.dumps({"threshold": 0.5, "fpr": {"value": 0.02}, **change}), encoding="utf-8")
-    options: dict[str, Any] = {"truth": "truth", "cluster": "task", "verdicts": ["judge>=0.5"]}
-    assert answers(gate_table(path, **options, certificate=promise))[7] == answer
-
-
-@pytest.mark.parametrize("text", ["", "[1]", "{}", "\x00", "[" * 100_000])
-def test_what_is_no_certificate_is_refused(tmp_path: Path, text: str) -> None:
-    path, promise = table(tmp_path, [("t", "0", "0", "")]), tmp_path / "c.json"
-    promise.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"c\.json"):
-        gated(path, certificate=promise)
-
-
 def test_no_row_unknown_word_and_missing_options_are_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no row"):
         gated(table(tmp_path, []).with_name("v.csv"))

@@ -134,7 +134,7 @@ def test_a_table_says_the_same_as_a_bench(make_bench: Make, tmp_path: Path) -> N
     of_table, of_bench = plan_table(path, {}, **columns), plan(made.bench, {})
     assert of_table["questions"] == of_bench["questions"]
     assert of_table["detectable"] == of_bench["detectable"]
-    assert of_table["assumptions"]["icc"] == {"value": pytest.approx(1.0), "from": "table"}
+    assert of_table["assumptions"]["icc"] == {"value": pytest.approx(1.0), "from": "table", "of": "kind"}
     alone = plan_table(path, {}, truth="truth", cluster="task")["assumptions"]
     assert (alone["fpr"]["from"], alone["per_task"]) == ("default", {"value": 3, "from": "table"})
     with pytest.raises(UsageError, match="--cluster"):

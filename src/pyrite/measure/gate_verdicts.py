@@ -18,7 +18,6 @@ NEEDED = ("config", "called_at", "evidence_sha256")
 @dataclass
 class _Said:
     lines: int = 0
-    scores: int = 0
     models: set[str] = field(default_factory=set)
     configs: set[str] = field(default_factory=set)
     called: list[str] = field(default_factory=list)
@@ -46,7 +45,6 @@ class VerdictFiles:
             first_called=found.called[0] if found.called else None,
             last_called=found.called[-1] if found.called else None,
             without=dict(found.without),
-            scored_by_threshold=found.scores > 0,
         )
 
     def unequal(self, condition: str) -> int | None:
@@ -77,7 +75,6 @@ def read(bench: Bench) -> VerdictFiles:
 def _add(found: VerdictFiles, line: VerdictLine, condition: str, digests: dict[tuple[str, str], str]) -> None:
     said = found.said[line.judge, condition]
     said.lines += 1
-    said.scores += line.score is not None and line.verdict is None
     said.without.update(one for one in NEEDED if not getattr(line, one))
     if line.model is not None:
         said.models.add(line.model)

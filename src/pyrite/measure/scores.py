@@ -93,13 +93,18 @@ def score_block(
             for point in det_points(values, passed)
         ],
         "risk_coverage": _risk(values, passed),
-        "certificate": certificate_block(found, judge=judge, data=_digest(episodes, inside, values)),
+        "certificate": certificate_block(found, judge=judge)
+        | {
+            "calibration": _calibrating(episodes, inside, found),
+            "data_sha256": _digest(episodes, inside, values),
+            "scores_sha256": scores_digest(passed, values),
+        },
         "calibration": _calibration(values, passed, cluster, settings),
     }
 
 
-def certificate_block(found: Certificate, *, judge: str, data: str) -> dict[str, Any]:
-    """A certificate as it stands in a result and in a file of its own: what `pyrite gate` asks for."""
+def certificate_block(found: Certificate, *, judge: str) -> dict[str, Any]:
+    """A certificate as it stands in a result, without what it says of the data that chose it."""
     chosen = found.threshold
     return {
         "kind": "threshold",
@@ -123,7 +128,6 @@ def certificate_block(found: Certificate, *, judge: str, data: str) -> dict[str,
         "calibration_tasks": found.calibration_tasks,
         "calibration_negatives": found.calibration_negatives,
         "held_out_tasks": found.held_out_tasks,
-        "data_sha256": data,
         "fpr": figure(found.fpr) if found.fpr.value is not None else None,
         "fpr_reason": found.fpr.reason,
         "tpr": figure(found.tpr),
@@ -152,8 +156,8 @@ def scores_of(table: Table, judge: str, condition: str) -> Scores | None:
     chosen = (found.judge.codes == found.judge.names.index(judge)) & (
         found.condition.codes == found.condition.names.index(condition)
     )
-    readable = chosen & ~np.isnan(found.score) & (found.verdict != MISSING)
-    broken = chosen & np.isnan(found.score) & (found.verdict == PARSE_ERROR)
+    broken = chosen & (found.verdict == PARSE_ERROR)
+    readable = chosen & ~np.isnan(found.score) & ~broken
     if not readable.any():
         return None
     size = len(table.episodes)
@@ -235,6 +239,25 @@ def calibration_block(found: Calibration) -> dict[str, Any]:
         "mean_on_failures": figure(found.sure_of_failures),
         "sure_of_failures": figure(found.very_sure_of_failures),
     }
+
+
+def task_mark(name: str) -> str:
+    """What stands for a task in a certificate: the first 16 hex digits of the sha256 of its name."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def scores_digest(passed: Flags, values: Floats) -> str:
+    """sha256 over outcomes and scores, sorted, whatever the tasks are called and how the rows stand."""
+    order = np.lexsort((values, passed))
+    found = hashlib.sha256(passed[order].tobytes())
+    found.update(np.where(np.isnan(values), np.nan, values)[order].astype("<f8").tobytes())
+    return found.hexdigest()
+
+
+def _calibrating(episodes: Episodes, inside: Flags, found: Certificate) -> list[str]:
+    """The tasks that chose the threshold, sorted; a row without a task is of none."""
+    codes = np.unique(episodes.cluster.codes[inside])[found.calibrating]
+    return sorted(task_mark(episodes.cluster.names[code]) for code in codes.tolist() if code >= 0)
 
 
 def _digest(episodes: Episodes, inside: Flags, values: Floats) -> str:

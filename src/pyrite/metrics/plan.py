@@ -11,11 +11,16 @@ import math
 import numpy as np
 
 from pyrite.metrics.clusters import Counts
+from pyrite.metrics.gate import within
 from pyrite.metrics.intervals import LEVEL, normal_quantile, special, upper_bound
 
 POWER = 0.8
 MAX_SIZE = 10_000_000
 """Above so many episodes a question is answered with None: it cannot be asked in practice."""
+MOST_TASKS = 20_000
+"""Above so many tasks a gate is not planned."""
+SIMULATED = 1000
+"""Sets of episodes by which the power of a gate is told, where tasks are no more than that."""
 MIN_CLUSTERS = 6
 """With fewer clusters no two-sided sign-flip p can be below 0.05."""
 
@@ -157,6 +162,68 @@ def gate_size(
             return _up(size * deff)
         events += max(1, events // 200)
     return None
+
+
+def gate_tasks(
+    limit: float,
+    rate: float,
+    sizes: Counts,
+    *,
+    icc: float,
+    power: float = POWER,
+    confidence: float = LEVEL,
+    seed: int = 0,
+) -> int | None:
+    """Tasks with failures for which a judge of this true rate passes the gate with the given power.
+
+    `sizes` holds the failed episodes of some tasks; more tasks are taken to be like them. With rate 0
+    nothing is accepted, and the gate counts tasks whatever the ICC. Else by simulation of the gate's own
+    clustered bound: the rates of tasks are beta distributed around `rate` with the intraclass correlation
+    `icc` (1,000 sets of episodes drawn by `seed`, of over 1,000 tasks fewer: the power is known to about
+    .013). None where the rate is not below the limit, or so near that it takes more than `MOST_TASKS`.
+
+    >>> gate_tasks(0.05, 0.0, np.array([4.0]), icc=0.3)
+    59
+    """
+    _share("limit", limit)
+    _share("power", power)
+    if rate >= limit:
+        return None
+
+    def enough(tasks: int) -> bool:
+        totals = np.resize(sizes, tasks).astype(np.float64)
+        if rate == 0:
+            return bool(within(np.zeros((1, tasks)), totals, limit, confidence=confidence)[0])
+        return _gate_power(limit, rate, totals, icc, confidence, seed) >= power
+
+    free = gate_size(limit, rate, power=power, confidence=confidence)
+    if free is None:
+        return None
+    low, high = 1, max(2, math.ceil(free / float(sizes.mean()) / 2))
+    while not enough(high):
+        low, high = high, math.ceil(high * 1.4)
+        if high > MOST_TASKS:
+            return None
+    while high - low > max(1, high // 50 if rate else 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _gate_power(limit: float, rate: float, totals: Counts, icc: float, confidence: float, seed: int) -> float:
+    """How often a gate passes on tasks of these sizes."""
+    generator = np.random.default_rng(seed)
+    drawn = max(100, min(SIMULATED, SIMULATED * SIMULATED // len(totals)))
+    shape = (drawn, len(totals))
+    if icc <= 0:
+        rates = np.full(shape, rate)
+    elif icc >= 1:
+        rates = (generator.random(shape) < rate).astype(np.float64)
+    else:
+        spread = (1 - icc) / icc
+        rates = generator.beta(rate * spread, (1 - rate) * spread, shape)
+    events = generator.binomial(totals.astype(np.int64), rates).astype(np.float64)
+    return float(within(events, totals, limit, confidence=confidence).mean())
 
 
 def tasks_needed(size: int, per_task: float) -> int:

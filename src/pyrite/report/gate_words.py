@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyrite.report.numbers import count, percent, points, ratio, words
+from pyrite.report.numbers import count, percent, points, rate, ratio, words
 
 YES = {"PASS": "Yes", "FAIL": "No", "INSUFFICIENT": "Not decided"}
 """The summary of a gate."""
@@ -47,7 +47,9 @@ def found(line: Mapping[str, Any]) -> str:
 def part(one: Mapping[str, Any]) -> str:
     """One part with its figure and bounds, or the reason why there is none."""
     if one.get("value") is None:
-        return f"{one['name']}: {words(one['reason'])}"
+        held = one.get("held_out_fpr")
+        elsewhere = f"; FPR on held-out tasks {rate(held)}" if held else ""
+        return f"{one['name']}: {words(one['reason'])}{elsewhere}"
     wide = points if "flip_in" in one else percent
     if one["low"] is None or one["high"] is None:
         counts = ratio(round(one["events"]), one["n"]) if "events" in one else ""
