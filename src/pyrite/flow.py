@@ -35,7 +35,8 @@ from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
 from pyrite.measure.plan import plan_table
-from pyrite.measure.scores import Asked
+from pyrite.measure.scores import threshold
+from pyrite.measure.vote import Policy
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
 from pyrite.pool import Silent, Watch
@@ -89,7 +90,7 @@ __all__ = [
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
 DEMO_CONDITIONS = "E1-final,E2+claim,E3-full"
-USUAL = {"level": LEVEL, "resamples": 2000}
+USUAL = {"level": LEVEL, "resamples": 2000, "uncertain": "failure"}
 """How figures are made where nobody asked for something else."""
 
 
@@ -258,6 +259,8 @@ def measure(
     seed: int | None = None,
     truth: str = "verifier",
     asked: Mapping[str, Any] | None = None,
+    uncertain: Policy | None = None,
+    base_rates: Sequence[float] = (),
 ) -> dict[str, Any]:
     """Figures of every judge, condition and stratum of a bench; strata are never pooled.
 
@@ -271,20 +274,11 @@ def measure(
         for name, key in (("target", "fpr_target"), ("delta", "delta"), ("sampling", "sampling"))
     }
     wanted = {**{name: one for name, one in configured.items() if one is not None}, **(asked or {})}
-    options = _options(bench, seed)
-    result = measuring.measure_bench(bench, **options, asked=threshold(wanted), truth=truth)
+    options = _options(bench, seed) | ({"uncertain": uncertain} if uncertain else {})
+    result = measuring.measure_bench(
+        bench, **options, asked=threshold(wanted), truth=truth, base_rates=base_rates
+    )
     return {**result, "finding": finding(result)}
-
-
-def threshold(asked: Mapping[str, Any]) -> Asked:
-    """What is asked of thresholds of scores; `UsageError` for parts that do not go together."""
-    found = Asked(**asked)
-    if found.sampling == "effective_size" and found.policy != "fixed_sequence":
-        raise UsageError(
-            f"the effective size does not go with {found.policy}",
-            expected="--threshold-rule fixed_sequence, or another --sampling",
-        )
-    return found
 
 
 def _options(bench: Bench, seed: int | None) -> dict[str, Any]:
@@ -293,6 +287,7 @@ def _options(bench: Bench, seed: int | None) -> dict[str, Any]:
         "level": bench.asked("metrics", "level", USUAL["level"]),
         "resamples": bench.asked("metrics", "resamples", USUAL["resamples"]),
         "seed": bench.asked("metrics", "seed", 0) if seed is None else seed,
+        "uncertain": bench.asked("metrics", "uncertain_policy", USUAL["uncertain"]),
     }
 
 

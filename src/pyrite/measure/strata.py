@@ -26,7 +26,7 @@ from pyrite.measure.rank import rank_block
 from pyrite.measure.scores import Asked, scores_of
 from pyrite.measure.table import FAIL, INDETERMINATE, SUCCESS, Episodes, Factor, Flags, Table
 from pyrite.measure.training import training_block
-from pyrite.measure.vote import Votes, votes_of
+from pyrite.measure.vote import Votes, mapped, votes_of
 from pyrite.metrics.judge import share
 from pyrite.records import BLAME, HARD_NEGATIVES, SOURCES
 
@@ -101,16 +101,17 @@ def _truth(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any
 
 def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) -> dict[str, Any]:
     block = judge_block(episodes, rows, votes.verdict, settings)
-    inside = matrix(episodes, rows, votes.verdict)
+    verdict = mapped(votes.verdict, settings.uncertain)
+    inside = matrix(episodes, rows, verdict)
     failed = inside & (episodes.truth == FAIL)
-    accepted: Flags = votes.verdict == SUCCESS
+    accepted: Flags = verdict == SUCCESS
     hard = _hard(episodes)
     unclassified = failed & _unknown(episodes.category, len(episodes))
     counts = block["counts"]
     decided = counts["tp"] + counts["fp"] + counts["fn"] + counts["tn"]
     return {
         **block,
-        **of_verdicts(episodes, rows, votes.verdict, settings),
+        **of_verdicts(episodes, rows, verdict, settings),
         "status": "ok" if decided else "missing: no verdict on a scored episode",
         "runs": votes.runs,
         "incomplete": int((votes.incomplete & inside).sum()),
@@ -118,10 +119,10 @@ def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) ->
         "other": _fpr(episodes, failed & ~hard, accepted, "accepted of the other failures", settings),
         "unclassified": int(unclassified.sum()),
         "by_category": _by_category(episodes, failed, accepted),
-        "training": training_block(episodes, rows, votes.verdict, settings),
+        "training": training_block(episodes, rows, verdict, settings),
         "ranks": None
         if episodes.agent is None
-        else rank_block(episodes, rows, votes.verdict, "agent", episodes.agent, settings),
+        else rank_block(episodes, rows, verdict, "agent", episodes.agent, settings),
         "false_accepts": [episodes.ids[row] for row in np.flatnonzero(failed & accepted)],
     }
 
