@@ -171,6 +171,16 @@ def test_unusable_answers_are_a_line_where_the_source_tells(tmp_path: Path) -> N
     assert (found["value"], found["answer"]) == (0.2, "FAIL")
 
 
+def test_episodes_without_a_verdict_keep_a_gate_from_passing(tmp_path: Path) -> None:
+    rows = [(f"t{i}", str(i % 2), str(i % 2) if i % 6 == 0 else "", "") for i in range(1200)]
+    third = lines_of(gated(table(tmp_path, rows)))[3]
+    found = part(third, "episodes without")
+    assert (found["answer"], found["reason"]) == ("INSUFFICIENT", "1,000 of 1,200 scored episodes")
+    assert third["answer"] == "INSUFFICIENT"
+    few = [(f"t{i}", str(i % 2), str(i % 2) if i else "", "") for i in range(100)]
+    assert part(lines_of(gated(table(tmp_path, few)))[3], "episodes without")["answer"] == "PASS"
+
+
 def test_looks_share_the_error(tmp_path: Path) -> None:
     path = table(tmp_path, [(f"t{i}", "0", "0", "") for i in range(60)])
     one, five = (lines_of(gated(path, limits=Gate(looks=looks)))[1]["parts"][0] for looks in (1, 5))

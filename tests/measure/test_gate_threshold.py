@@ -16,7 +16,7 @@ from pyrite.errors import InputError
 from pyrite.measure.gate import gate_bench, gate_table
 from pyrite.measure.gate_threshold import read_certificate, sealed
 from pyrite.measure.measure import measure_table
-from pyrite.measure.scores import Asked, task_mark
+from pyrite.measure.scores import Asked, score_marks, task_mark
 from pyrite.records import VerdictLine
 from pyrite.store.config import Gate
 from pyrite.store.jsonl import append_lines
@@ -78,20 +78,56 @@ def test_the_tasks_that_chose_the_threshold_are_counted_in_no_line(scored: Path,
 def test_fresh_tasks_are_all_counted(scored: Path, tmp_path: Path) -> None:
     promise = certificate(scored, tmp_path / "c")
     fresh = tmp_path / "fresh.csv"
-    fresh.write_text(scored.read_text().replace("\nt", "\nnew"), encoding="utf-8")
-    with fresh.open("a", encoding="utf-8") as handle:
-        handle.write("extra.v0,0,0.1,0.1\n")
+    head, *rows = scored.read_text(encoding="utf-8").splitlines()
+    cells = [row.split(",") for row in rows]
+    moved = [[f"new{task}", ok, f"{float(score) + 1e-5:.6f}", rest] for task, ok, score, rest in cells]
+    fresh.write_text("\n".join([head, *map(",".join, moved), ""]), encoding="utf-8")
     judge = read_certificate(promise).judge
     found = lines(gated(fresh, judge, promise))
     assert (found[7]["answer"], found[7]["reason"]) == ("PASS", "chosen on 130 tasks, none of them here")
     assert found[1]["parts"][0]["n"] == lines(gated(fresh, judge, None))[1]["parts"][0]["n"]
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("cluster_strip", None), ("cluster", "episode"), ("truth", "other_truth")]
+)
+def test_truth_and_tasks_must_be_told_as_they_were(
+    option: str, value: str | None, scored: Path, tmp_path: Path
+) -> None:
+    promise = certificate(scored, tmp_path / "c")
+    path = tmp_path / "more.csv"
+    head, *rows = scored.read_text(encoding="utf-8").splitlines()
+    more = [f"{row},e{at},{at % 2}" for at, row in enumerate(rows)]
+    path.write_text("\n".join([f"{head},episode,other_truth", *more, ""]), encoding="utf-8")
+    found = lines(gated(path, read_certificate(promise).judge, promise, **{option: value}))[7]
+    assert found["answer"] == "INSUFFICIENT"
+    assert f"made with --{option.replace('_', '-')} " in found["reason"]
+
+
 def test_the_same_scores_under_other_task_names_are_noticed(scored: Path, tmp_path: Path) -> None:
     promise = certificate(scored, tmp_path / "c")
-    found = lines(gated(scored, read_certificate(promise).judge, promise, cluster_strip=None))
-    assert found[7]["answer"] == "INSUFFICIENT"
-    assert "other task names" in found[7]["reason"]
+    renamed = tmp_path / "renamed.csv"
+    head, *rows = scored.read_text(encoding="utf-8").splitlines()
+    renamed.write_text("\n".join([head, *(f"new{row}" for row in rows[7:]), ""]), encoding="utf-8")
+    found = lines(gated(renamed, read_certificate(promise).judge, promise))[7]
+    assert found["answer"] == "INSUFFICIENT"
+    assert "under other task names" in found["reason"]
+
+
+def test_other_scores_of_the_same_tasks_are_noticed(scored: Path, tmp_path: Path) -> None:
+    promise = certificate(scored, tmp_path / "c")
+    other = tmp_path / "other.csv"
+    other.write_text(scored.read_text().replace("task,ok,s,other", "task,ok,old,s"), encoding="utf-8")
+    found = lines(gated(other, read_certificate(promise).judge, promise))[7]
+    assert found["answer"] == "INSUFFICIENT"
+    assert "with other scores" in found["reason"]
+
+
+def test_scores_that_repeat_tell_nothing() -> None:
+    assert score_marks(np.tile([0.0, 0.5, 1.0], 100)) == []
+    some = np.linspace(0, 1, 500)
+    assert len(score_marks(some)) == 64
+    assert score_marks(np.append(some, np.nan)[::-1]) == score_marks(some)
 
 
 @pytest.mark.parametrize("judge", ["s>=0.5", "other>=0.62", "other", "s"])

@@ -66,7 +66,7 @@ def measure_bench(
     said = people.read(labels.lines(bench), verified.episodes.ids)
     table = labelled.by_people(bench, verified, said) if of_people else verified
     settings = Settings(level, resamples, seed, uncertain, tuple(base_rates))
-    strata, warnings = strata_blocks(table, settings, asked)
+    strata, warnings = strata_blocks(table, settings, asked, truth=truth)
     lead = _lead({name: block["truth"] for name, block in strata.items()})
     kin = table.episodes.family
     return {

@@ -90,7 +90,7 @@ def gate_table(
     asked_for: dict[str, Any] = {"truth": truth, "cluster": cluster, "cluster_strip": cluster_strip}
     asked_for |= {"verdicts": list(verdicts), "where": where, "map": list(mapping), "group": list(groups)}
     asked_for |= {"agent": who, "category": category}
-    blocks = _columns(found, verdicts, groups, who, category, limits, promise)
+    blocks = _columns(found, verdicts, groups, who, category, limits, promise, asked_for)
     return _result(blocks, limits, inputs, asked_for, found.table.warnings)
 
 
@@ -109,6 +109,7 @@ def _columns(
     category: str | None,
     limits: Gate,
     promise: Promised | None,
+    made_of: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """A block for each column of verdicts."""
     table, episodes = found.table, found.table.episodes
@@ -121,7 +122,7 @@ def _columns(
     for judge in verdicts:
         cast = votes_of(table, judge, CONDITION)
         scores = found.scores.get(column_spec(judge).column)
-        told = thresholds.of_table(promise, episodes, judge, scores, limits)
+        told = thresholds.of_table(promise, episodes, judge, scores, limits, made_of)
         subject = Subject(
             judge,
             CONDITION,

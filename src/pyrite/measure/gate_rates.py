@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyrite.measure.gate_lines import Part, Subject, fact, figures, line, lower, some, unknown, upper
-from pyrite.measure.table import FAIL, PASS, Factor, Flags
+from pyrite.measure.table import FAIL, MISSING, PASS, Factor, Flags
 from pyrite.measure.training import accepted_by_task, effective_rate
 from pyrite.metrics.fdr import projected_fdr, task_shares
 from pyrite.metrics.gate import Answer, Bound, at_most, mean_bound
@@ -79,7 +79,7 @@ def lowest_success(subject: Subject) -> tuple[float | None, str | None]:
 
 
 def recognised(subject: Subject, *, tells_unusable: bool) -> dict[str, Any]:
-    """Line 3: TPR, else a judge wins by refusing; and the answers that cannot be used."""
+    """Line 3: TPR, else a judge wins by refusing; the answers that cannot be used, and those missing."""
     passed = subject.decided & (subject.episodes.truth == PASS)
     found = subject.bound(passed, subject.accepted, "no_positives")
     parts = [lower("TPR", found, subject.limits.tpr)]
@@ -88,7 +88,19 @@ def recognised(subject: Subject, *, tells_unusable: bool) -> dict[str, Any]:
         parts.append(upper("unusable answers", rate, subject.limits.unusable))
     else:
         parts.append(unknown("unusable answers", "the source has accept or reject only", value=None))
-    return line(3, parts)
+    return line(3, [*parts, _asked(subject)])
+
+
+def _asked(subject: Subject) -> Part:
+    """Whether the judge answered for nearly every episode: what it did not answer may be what is hard."""
+    name, scored = "episodes without a verdict", subject.natural & subject.episodes.scored
+    n, missing = int(scored.sum()), int((scored & (subject.verdict == MISSING)).sum())
+    if not missing:
+        return fact(name, Answer.PASS, "there is none", missing=0)
+    reason = f"{missing:,} of {n:,} scored episodes"
+    if missing / n <= subject.limits.unusable:
+        return fact(name, Answer.PASS, reason, missing=missing)
+    return unknown(name, reason, missing=missing)
 
 
 def leaky_corner(subject: Subject) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from pydantic import Field
 
 from pyrite.errors import InputError
 from pyrite.measure.gate_lines import Part, fact, unknown
-from pyrite.measure.scores import Scores, at_least, scores_digest, scores_of, task_mark
-from pyrite.measure.table import FAILURE, MISSING, PARSE_ERROR, PASS, SUCCESS, Codes8, Episodes, Flags, Table
+from pyrite.measure.scores import Scores, at_least, scores_of, task_mark
+from pyrite.measure.table import FAILURE, MISSING, PARSE_ERROR, SUCCESS, Codes8, Episodes, Flags, Table
 from pyrite.measure.values import column_spec
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.gate import Answer
@@ -30,7 +30,10 @@ from pyrite.store.config import Gate
 from pyrite.store.jsonl import read_json, read_record
 
 NAME = "threshold certificate"
+OF_A_BENCH: dict[str, str | None] = {"truth": "verifier"}
 MAX_CERTIFICATE_BYTES = 64 << 20
+HALF = 0.5
+"""Of the scores that chose a threshold: above it they are the same data, below it other scores."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -57,9 +60,12 @@ class Promised(ForeignRecord):
     delta: Share | None
     split_seed: int
     data_sha256: Digest
-    scores_sha256: Digest
     calibration: tuple[str, ...]
     """Digests of the tasks that chose the threshold."""
+    score_marks: tuple[str, ...]
+    """Digests of some of the scores that did; empty where scores repeat too much to tell."""
+    made_of: dict[str, str | None]
+    """What told the truth and the tasks apart: of a table the options, of a bench whose word it was."""
     fpr: HeldOut | None
     condition: str | None = None
     stratum: str | None = None
@@ -109,9 +115,17 @@ def read_certificate(path: Path) -> Promised:
 
 
 def of_table(
-    promise: Promised | None, episodes: Episodes, judge: str, scores: Scores | None, limits: Gate
+    promise: Promised | None,
+    episodes: Episodes,
+    judge: str,
+    scores: Scores | None,
+    limits: Gate,
+    made_of: Mapping[str, str | None],
 ) -> Told:
-    """Line 7 for a column of verdicts, or a score cut at `COL>=T`; `scores` are those of the certificate."""
+    """Line 7 for a column of verdicts, or a score cut at `COL>=T`.
+
+    `scores` are those that the certificate is of, `made_of` the options that name truth and tasks here.
+    """
     everything: Flags = np.ones(len(episodes), dtype=np.bool_)
     spec = column_spec(judge)
     if promise is None:
@@ -124,7 +138,7 @@ def of_table(
     ours = column_spec(promise.judge)
     if spec.column != promise.score or (promise.cut is not None and spec.threshold != ours.threshold):
         return Told(_of_another(promise), everything)
-    return _kept(promise, episodes, everything, scores, limits)
+    return _kept(promise, episodes, everything, scores, limits, made_of)
 
 
 def of_bench(promise: Promised | None, table: Table, judge: str, condition: str, limits: Gate) -> Told:
@@ -144,7 +158,7 @@ def of_bench(promise: Promised | None, table: Table, judge: str, condition: str,
         return Told(_uncertified(), everything)
     if (promise.score, promise.condition) != (judge, condition) or promise.stratum not in {None, "natural"}:
         return Told(_of_another(promise), everything)
-    told = _kept(promise, episodes, everything, scores, limits)
+    told = _kept(promise, episodes, everything, scores, limits, OF_A_BENCH)
     if told.cut is None:
         return told
     differ, both = _of_another_cut(table, judge, condition, told.cut)
@@ -185,7 +199,12 @@ def cut_scores(scores: Scores, cut: float) -> Codes8:
 
 
 def _kept(
-    promise: Promised, episodes: Episodes, everything: Flags, scores: Scores | None, limits: Gate
+    promise: Promised,
+    episodes: Episodes,
+    everything: Flags,
+    scores: Scores | None,
+    limits: Gate,
+    made_of: Mapping[str, str | None],
 ) -> Told:
     """Whether a certificate of this judge and threshold holds here, and what is left to count."""
     marks = np.array([task_mark(name) for name in episodes.cluster.names], dtype=np.str_)
@@ -193,7 +212,9 @@ def _kept(
     codes = episodes.cluster.codes
     left_out: Flags = (codes >= 0) & np.append(chose, False)[codes]
     here = int(chose.sum())
-    problem = _broken(promise, limits) or (None if here else _renamed(promise, episodes, scores))
+    problem = (
+        _broken(promise, limits) or _made_otherwise(promise, made_of) or _other_data(promise, scores, here)
+    )
     if problem is not None:
         return Told(problem, ~left_out, promise.cut)
     n = len(promise.calibration)
@@ -222,15 +243,32 @@ def _broken(promise: Promised, limits: Gate) -> Part | None:
     return None
 
 
-def _renamed(promise: Promised, episodes: Episodes, scores: Scores | None) -> Part | None:
-    """The same outcomes and scores, but none of the tasks: their names were made in another way."""
-    if scores is None:
+def _made_otherwise(promise: Promised, made_of: Mapping[str, str | None]) -> Part | None:
+    """Truth or tasks of the certificate were told in another way than here: its tasks cannot be known."""
+    for name in ("truth", "cluster", "cluster_strip"):
+        before, now = promise.made_of.get(name), made_of.get(name)
+        if before != now:
+            option = f"--{name.replace('_', '-')}"
+            said = [(one or "nothing")[:60] for one in (before, now)]
+            reason = f"the certificate was made with {option} {said[0]}, this gate with {said[1]}"
+            return unknown(NAME, reason, **_tail(promise))
+    return None
+
+
+def _other_data(promise: Promised, scores: Scores | None, here: int) -> Part | None:
+    """Its scores are here under other task names, or its tasks are here with other scores."""
+    if scores is None or not promise.score_marks:
         return None
-    inside = episodes.scored & scores.present
-    if scores_digest(episodes.truth[inside] == PASS, scores.values[inside]) != promise.scores_sha256:
-        return None
-    reason = "these are the scores that chose it, under other task names: give the same --cluster options"
-    return unknown(NAME, reason, **_tail(promise))
+    found = np.unique(scores.values[scores.present & ~np.isnan(scores.values)].astype("<f8"))
+    there = {hashlib.sha256(one.tobytes()).hexdigest()[:16] for one in found}
+    share = len(there & set(promise.score_marks)) / len(promise.score_marks)
+    if not here and share > HALF:
+        reason = "these are the scores that chose it, under other task names"
+        return unknown(NAME, reason, **_tail(promise))
+    if here == len(promise.calibration) and share < HALF:
+        reason = "the tasks that chose it are here, but with other scores: made of another judge or version"
+        return unknown(NAME, reason, **_tail(promise))
+    return None
 
 
 def _of_another_cut(table: Table, judge: str, condition: str, cut: float) -> tuple[int, int]:

@@ -77,7 +77,8 @@ def measure_table(
             where=where,
             key=key,
         )
-        return _result(table_from_file(path, columns), settings, asked or Asked())
+        made_of = {"truth": truth, "cluster": cluster, "cluster_strip": cluster_strip}
+        return _result(table_from_file(path, columns), settings, asked or Asked(), made_of)
 
 
 def undecided(result: Mapping[str, Any]) -> bool:
@@ -96,7 +97,9 @@ def undecided(result: Mapping[str, Any]) -> bool:
     return all(block[name]["value"] is None for block in blocks for name in FIGURES)
 
 
-def _result(found: ForeignTable, settings: Settings, asked: Asked) -> dict[str, Any]:
+def _result(
+    found: ForeignTable, settings: Settings, asked: Asked, made_of: Mapping[str, str | None]
+) -> dict[str, Any]:
     episodes = found.table.episodes
     said = {name: votes_of(found.table, name, CONDITION).verdict for name in found.table.verdicts.judge.names}
     final = {name: mapped(one, settings.uncertain) for name, one in said.items()}
@@ -125,7 +128,14 @@ def _result(found: ForeignTable, settings: Settings, asked: Asked) -> dict[str, 
         "judges": judges,
         "scores": {
             name: score_block(
-                episodes, everything, one, settings, judge=name, asked=asked, looks=len(found.scores)
+                episodes,
+                everything,
+                one,
+                settings,
+                judge=name,
+                asked=asked,
+                looks=len(found.scores),
+                made_of=made_of,
             )
             for name, one in found.scores.items()
         },

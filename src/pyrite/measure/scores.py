@@ -25,6 +25,7 @@ from pyrite.metrics.roc import auc, det_points
 from pyrite.metrics.thresholds import Policy
 
 Floats = NDArray[np.float64]
+_MARKS, _FEW_SCORES = 64, 20
 
 
 @dataclass(frozen=True)
@@ -68,11 +69,13 @@ def score_block(
     asked: Asked | None = None,
     looks: int = 1,
     hard: Flags | None = None,
+    made_of: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
     """Counts, AUC, DET points, threshold with its held-out rates, calibration of one score.
 
     On the chosen episodes whose truth is pass or fail. `looks`: how many scores get a threshold on the
-    same tasks, each with delta / looks. `hard`: which failed episodes look like successes.
+    same tasks, each with delta / looks. `hard`: which failed episodes look like successes. `made_of`: what
+    told truth and tasks, for the certificate.
     """
     asked = asked or Asked()
     inside = rows & episodes.scored & scores.present
@@ -109,9 +112,10 @@ def score_block(
         "risk_coverage": _risk(values, passed),
         "certificate": certificate_block(found, judge=judge)
         | {
+            "made_of": dict(made_of or {}),
             "calibration": _calibrating(episodes, inside, found),
             "data_sha256": _digest(episodes, inside, values),
-            "scores_sha256": scores_digest(passed, values),
+            "score_marks": score_marks(values[found.calibrating[cluster]] if len(values) else values),
         },
         "calibration": _calibration(values, passed, cluster, settings),
     }
@@ -260,12 +264,17 @@ def task_mark(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def scores_digest(passed: Flags, values: Floats) -> str:
-    """sha256 over outcomes and scores, sorted, whatever the tasks are called and how the rows stand."""
-    order = np.lexsort((values, passed))
-    found = hashlib.sha256(passed[order].tobytes())
-    found.update(np.where(np.isnan(values), np.nan, values)[order].astype("<f8").tobytes())
-    return found.hexdigest()
+def score_marks(values: Floats) -> list[str]:
+    """A sample of the scores that chose a threshold, by which they are known again under other names.
+
+    The 64 smallest digests of distinct scores; empty where scores repeat so much that finding them
+    elsewhere tells nothing.
+    """
+    read = values[~np.isnan(values)].astype("<f8")
+    distinct = np.unique(read)
+    if len(distinct) < max(_FEW_SCORES, len(read) / 2):
+        return []
+    return sorted(hashlib.sha256(one.tobytes()).hexdigest()[:16] for one in distinct)[:_MARKS]
 
 
 def _calibrating(episodes: Episodes, inside: Flags, found: Certificate) -> list[str]:

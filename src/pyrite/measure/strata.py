@@ -35,7 +35,7 @@ _BLAMED = {**BLAME, **labelled.BLAMED}
 
 
 def strata_blocks(
-    table: Table, settings: Settings, asked: Asked | None = None
+    table: Table, settings: Settings, asked: Asked | None = None, *, truth: str = "verifier"
 ) -> tuple[dict[str, Any], list[str]]:
     """A block for each stratum that has episodes, in the order in which they lead, and warnings."""
     episodes = table.episodes
@@ -50,7 +50,15 @@ def strata_blocks(
         for (judge, condition), cast in sorted(votes.items(), key=lambda item: (item[0][1], item[0][0])):
             block = _judge(episodes, rows, cast, settings)
             block |= of_runs(
-                table, rows, judge, condition, settings, asked=asked, looks=max(1, scored), hard=hard
+                table,
+                rows,
+                judge,
+                condition,
+                settings,
+                asked=asked,
+                looks=max(1, scored),
+                hard=hard,
+                made_of={"truth": truth},
             )
             conditions.setdefault(condition, {"judges": {}})["judges"][judge] = block
             warnings += [f"{name}, {condition}, {text}" for text in judge_warnings(judge, block)]

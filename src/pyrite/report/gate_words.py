@@ -9,6 +9,8 @@ from pyrite.report.numbers import count, percent, points, rate, ratio, words
 
 YES = {"PASS": "Yes", "FAIL": "No", "INSUFFICIENT": "Not decided"}
 """The summary of a gate."""
+PLAIN = ("the limit lies between the bounds",)
+"""Reasons that the bounds beside the limit say themselves."""
 
 
 def asked(number: int, limits: Mapping[str, Any]) -> str:
@@ -18,7 +20,8 @@ def asked(number: int, limits: Mapping[str, Any]) -> str:
         f"FPR, natural and hard, upper bound ≤ {percent(limits['fpr'])}",
         f"FDR {'with one episode a task' if one_a_task else 'at the lowest success rate'}, upper bound ≤ "
         f"{percent(limits['fdr'])}",
-        f"TPR, lower bound ≥ {percent(limits['tpr'])}; unusable answers ≤ {percent(limits['unusable'])}",
+        f"TPR, lower bound ≥ {percent(limits['tpr'])}; unusable and missing answers ≤ "
+        f"{percent(limits['unusable'])} each",
         f"FPR with the claim minus without, upper bound ≤ {points(limits['claim_effect'])}",
         f"two runs agree, lower bound ≥ {percent(limits['consistency'])}",
         f"FPR of every category or group (n ≥ {limits['min_cell']}), upper bound ≤ "
@@ -57,6 +60,8 @@ def part(one: Mapping[str, Any]) -> str:
     text = (
         f"{one['name']} {wide(one['value'])}, bounds {_bare(wide(one['low']))} to {_bare(wide(one['high']))}"
     )
+    if one["answer"] == "INSUFFICIENT" and one["reason"] not in PLAIN:
+        return f"{text}: {words(one['reason'])}"
     if one.get("success_rate") is not None:
         return f"{text} ({percent(one['success_rate'])}, {one['of']})"
     if one.get("events") and "flip_in" not in one:
