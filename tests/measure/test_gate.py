@@ -418,6 +418,18 @@ def test_judges_must_have_seen_the_same(lab: Lab) -> None:
     assert found["verdicts"] == 160 * 2
 
 
+def test_two_prompts_under_one_label_are_two_judges(lab: Lab) -> None:
+    line = {"judge": "mine", "condition": "E2-last4", "run": 1, "verdict": "failure", "model": "m"}
+    known = {"config": "c", "called_at": "2026-01-01T00:00:00Z", "evidence_sha256": "0" * 64}
+    lines = [
+        VerdictLine.model_validate({**line, **known, "episode_id": name, "prompt_sha256": f"{at % 2}" * 64})
+        for at, name in enumerate(lab.outcomes)
+    ]
+    append_lines(lab.bench.paths.verdict_file("mine", "E2-last4"), lines)
+    found = part(lines_of(lab.gate())[10], "who was asked")
+    assert (found["answer"], found["reason"]) == ("FAIL", "answers to 2 prompts under one label")
+
+
 def test_verdicts_of_another_harness_may_not_say_who_was_asked(lab: Lab) -> None:
     line = {"judge": "mine", "condition": "E2-last4", "run": 1, "verdict": "failure"}
     lines = [VerdictLine.model_validate({**line, "episode_id": name}) for name in lab.outcomes]

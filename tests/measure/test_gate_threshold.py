@@ -279,6 +279,14 @@ def test_verdicts_beside_scores_must_be_of_the_certified_threshold(bench: Any, t
     assert f"of {TASKS * EACH}" in found["reason"]
 
 
+def test_scores_in_another_condition_leave_the_line_open(bench: Any) -> None:
+    same: dict[str, Any] = {"judge": "cut", "config": "c", "condition": "E3-full", "run": 1}
+    said = [VerdictLine(episode_id=name, verdict="failure", **same) for name in bench.episode_ids()]
+    append_lines(bench.paths.verdict_file("cut", "E3-full"), said)
+    found = gate_bench(bench, judges=["cut"], conditions=["E3-full"])
+    assert "in another condition" in lines(found)[7]["reason"]
+
+
 def test_a_certificate_of_another_judge_or_condition_of_a_bench(bench: Any, tmp_path: Path) -> None:
     flow.write_certificates(tmp_path, flow.measure(bench.root))
     promise = tmp_path / "rm__E1-final__natural.threshold.json"

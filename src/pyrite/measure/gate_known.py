@@ -34,6 +34,7 @@ class Written:
     lines: int
     models: tuple[str, ...]
     configs: tuple[str, ...]
+    prompts: tuple[str, ...]
     first_called: str | None
     last_called: str | None
     without: dict[str, int]
@@ -84,6 +85,9 @@ def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
     if len(written.models) > 1:
         reason = f"answers of {len(written.models)} models under one label"
         asked = fact("who was asked, and when", Answer.FAIL, reason, models=list(written.models))
+    elif len(written.prompts) > 1:
+        reason = f"answers to {len(written.prompts)} prompts under one label"
+        asked = fact("who was asked, and when", Answer.FAIL, reason)
     elif lacking:
         reason = f"verdict lines without {', '.join(lacking)}"
         asked = unknown("who was asked, and when", reason, without=written.without)
@@ -92,6 +96,7 @@ def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
     asked |= {
         "models": list(written.models),
         "configs": list(written.configs),
+        "prompts": list(written.prompts),
         "first_called": written.first_called,
         "last_called": written.last_called,
     }

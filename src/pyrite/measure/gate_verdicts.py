@@ -20,6 +20,7 @@ class _Said:
     lines: int = 0
     models: set[str] = field(default_factory=set)
     configs: set[str] = field(default_factory=set)
+    prompts: set[str] = field(default_factory=set)
     called: list[str] = field(default_factory=list)
     """The first and the last time."""
     without: Counter[str] = field(default_factory=Counter)
@@ -42,6 +43,7 @@ class VerdictFiles:
             lines=found.lines,
             models=tuple(sorted(found.models)),
             configs=tuple(sorted(found.configs)),
+            prompts=tuple(sorted(found.prompts)),
             first_called=found.called[0] if found.called else None,
             last_called=found.called[-1] if found.called else None,
             without=dict(found.without),
@@ -79,6 +81,8 @@ def _add(found: VerdictFiles, line: VerdictLine, condition: str, digests: dict[t
     if line.model is not None:
         said.models.add(line.model)
         said.without.update(["prompt_sha256"] if not line.prompt_sha256 else [])
+    if line.prompt_sha256:
+        said.prompts.add(line.prompt_sha256)
     if line.config is not None:
         said.configs.add(line.config)
     if line.called_at:
