@@ -33,6 +33,8 @@ from pyrite.records import Estimate, Interval
 
 FIGURES = ("fpr", "fdr", "tpr", "precision", "kappa", "inflation")
 FEW_CLUSTERS = 10
+UNEVEN = 3
+"""Tasks that weigh like less than a third of their number are told of."""
 PARSE_ERROR_LIMIT = 0.01
 
 
@@ -211,7 +213,7 @@ def cluster_warnings(episodes: Episodes, rows: Flags) -> list[str]:
                 f"the failed episodes are of {counted(len(n), 'task')}, fewer than "
                 f"{FEW_CLUSTERS}: read the intervals with care"
             )
-        elif len(n) >= FEW_CLUSTERS and alike < FEW_CLUSTERS:
+        elif len(n) >= FEW_CLUSTERS and alike < min(FEW_CLUSTERS, len(n) / UNEVEN):
             told.append(
                 f"one task has {100 * n.max() / n.sum():.0f} % of the {what} episodes: its {len(n):,} tasks "
                 f"weigh like {alike:.1f} of one size, and intervals of their rates are too narrow"

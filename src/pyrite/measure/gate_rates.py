@@ -14,6 +14,7 @@ from pyrite.metrics.gate import Answer, Bound, at_most, mean_bound
 
 EVERYBODY = "all episodes"
 """Whose success rate it is where no agent is known."""
+OTHERS = "agents unknown or of few episodes"
 
 
 def false_accepts(subject: Subject) -> dict[str, Any]:
@@ -61,14 +62,20 @@ def training_set(subject: Subject) -> dict[str, Any]:
 def lowest_success(subject: Subject) -> tuple[float | None, str | None]:
     """The lowest success rate that is to be expected, and whose it is.
 
-    As configured, else of the weakest agent with enough scored episodes, else of all of them.
+    As configured, else of the weakest agent with enough scored episodes, else of all of them. Episodes of
+    unknown agents and of those with few episodes are together one agent more.
     """
     if subject.limits.success_rate is not None:
         return subject.limits.success_rate, "as configured"
     scored = subject.natural & subject.episodes.scored
     passed = subject.episodes.truth == PASS
     rates = []
-    for name, rows in _members(subject.agents):
+    members = _members(subject.agents)
+    rest = np.ones(len(scored), dtype=np.bool_)
+    large = [(name, rows) for name, rows in members if int((scored & rows).sum()) >= subject.limits.min_cell]
+    for _, rows in large:
+        rest &= ~rows
+    for name, rows in [*large, *([(OTHERS, rest)] if large else [])]:
         n = int((scored & rows).sum())
         if n >= subject.limits.min_cell:
             rates.append((float((scored & rows & passed).sum()) / n, name))

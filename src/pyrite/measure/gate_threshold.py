@@ -148,12 +148,13 @@ def of_bench(promise: Promised | None, table: Table, judge: str, condition: str,
     scores = scores_of(table, judge, condition)
     if scores is None:
         if promise is not None and promise.score == judge:
-            return Told(
-                unknown(NAME, "the certificate is of scores, and this judge has none here"), everything
-            )
-        return Told(
-            fact(NAME, Answer.PASS, "no threshold: this judge gives verdicts, not scores"), everything
-        )
+            reason = "the certificate is of scores, and this judge has none here"
+            return Told(unknown(NAME, reason), everything)
+        if any(scores_of(table, *pair) is not None for pair in table.asked() if pair[0] == judge):
+            reason = "scores in another condition only: nobody knows how these verdicts were cut"
+            return Told(unknown(NAME, reason), everything)
+        reason = "no threshold: this judge gives verdicts, not scores"
+        return Told(fact(NAME, Answer.PASS, reason), everything)
     if promise is None:
         return Told(_uncertified(), everything)
     if (promise.score, promise.condition) != (judge, condition) or promise.stratum not in {None, "natural"}:

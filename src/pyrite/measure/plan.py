@@ -180,7 +180,10 @@ def _questions(
         "precision",
         f"an FPR of {_points(fpr)} % to within {_points(width)} points",
         sizes.precision_size(fpr, width, level=level),
-        sizes.precision_size(fpr, width, deff=alike, level=level),
+        _episodes(
+            sizes.precision_tasks(fpr, width, value["per_task"], icc=value["icc"], level=level),
+            value["per_task"],
+        ),
     )
     yield from _gates(value, seen, power, level)
     yield Question(
@@ -210,10 +213,15 @@ def _gates(value: Mapping[str, Any], seen: Counts | None, power: float, level: f
         yield Question(
             name,
             f"{words}{_points(rate)} %" if rate else words,
-            sizes.gate_size(limit, rate, power=power, confidence=level),
-            None if tasks is None else math.ceil(round(tasks * each, 6)),
+            sizes.gate_tasks(limit, rate, np.ones(1), icc=0.0, power=power, confidence=level),
+            None if tasks is None else _episodes(tasks, each),
             "the judge is too near to the limit",
         )
+
+
+def _episodes(tasks: int, per_task: float) -> int:
+    """Failed episodes of so many tasks with failures."""
+    return math.ceil(round(tasks * max(1.0, per_task), 6))
 
 
 def _sized(asked: Question, value: Mapping[str, Any]) -> dict[str, Any]:

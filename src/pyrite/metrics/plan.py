@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from pyrite.metrics.clusters import Counts
+from pyrite.metrics.clusters import FEW, Counts
 from pyrite.metrics.gate import within
-from pyrite.metrics.intervals import LEVEL, normal_quantile, special, upper_bound
+from pyrite.metrics.intervals import LEVEL, normal_quantile, special, upper_bound, wilson
 
 POWER = 0.8
 MAX_SIZE = 10_000_000
@@ -138,6 +138,37 @@ def precision_size(rate: float, half_width: float, *, deff: float = 1.0, level: 
     _share("rate", rate)
     _share("half-width", half_width)
     return _up(normal_quantile(level) ** 2 * rate * (1 - rate) / half_width**2 * deff)
+
+
+def precision_tasks(
+    rate: float, half_width: float, per_task: float, *, icc: float, level: float = LEVEL
+) -> int:
+    """Tasks with failures for which the clustered Wilson interval of a rate is expected to be so narrow.
+
+    At `per_task` failed episodes (at least 1) a task. Where fewer than five tasks are expected to have an
+    event, the interval counts tasks instead of episodes, as `clusters.cluster_size` does.
+
+    >>> precision_tasks(0.2, 0.05, 1.0, icc=0.0), precision_tasks(0.02, 0.05, 4.0, icc=0.3)
+    (245, 52)
+    """
+    _share("rate", rate)
+    _share("half-width", half_width)
+    each = max(1.0, per_task)
+    deff = design_effect(each, icc)
+
+    def narrow(tasks: int) -> bool:
+        free = tasks * each / deff
+        few = rate * free < FEW or (1 - rate) * free < FEW
+        found = wilson(rate, min(free, tasks) if few else free, level=level)
+        return (found.high - found.low) / 2 <= half_width
+
+    low, high = 1, 2
+    while not narrow(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if narrow(middle) else (middle, high)
+    return high
 
 
 def gate_size(
