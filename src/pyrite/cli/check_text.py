@@ -167,5 +167,6 @@ def _verdict(result: Mapping[str, Any]) -> str:
         return f"fit to ship{skipped}: all {counts['tasks']} tasks"
     if result["ok"] is None:
         number = numbers.count(counts["not_run"], "active task")
-        return f"not decided: {number} not asked in the real application"
+        why = next((task["live"]["why"] for task in result["tasks"] if task["ok"] is None), "")
+        return f"not decided: {number} not asked in the real application{f': {why}' if why else ''}"
     return f"held back: {counts['held']} of {counts['tasks']} tasks"
