@@ -164,7 +164,9 @@ def _verdict(result: Mapping[str, Any]) -> str:
     counts = result["counts"]
     if result["ok"]:
         skipped = ", archived states only" if result["states_only"] else ""
-        return f"fit to ship{skipped}: all {counts['tasks']} tasks"
+        live = sum(1 for task in result["tasks"] if (task["live"] or {}).get("run") == "ran")
+        asked = f", {live} of them in the real application too" if live else ""
+        return f"fit to ship{skipped}: all {counts['tasks']} tasks{asked}"
     if result["ok"] is None:
         number = numbers.count(counts["not_run"], "active task")
         why = next((task["live"]["why"] for task in result["tasks"] if task["ok"] is None), "")
