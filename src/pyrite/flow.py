@@ -22,8 +22,7 @@ from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence import conditions as evidence_conditions
-from pyrite.evidence import leaks, packing
-from pyrite.evidence.leaks import Secrets
+from pyrite.evidence import packing
 from pyrite.evidence.packing import Packing
 from pyrite.judges import labels as judge_labels
 from pyrite.judges import runner
@@ -35,25 +34,28 @@ from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
 from pyrite.measure.plan import plan_table
-from pyrite.measure.scores import threshold
 from pyrite.measure.vote import Policy
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
 from pyrite.pool import Silent, Watch
-from pyrite.records import Category, Meta
 from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
+from pyrite.stages import figures
 from pyrite.stages import gate as gating
+from pyrite.stages import held as holding
 from pyrite.stages import plan as planning
 from pyrite.stages import price as pricing
 from pyrite.stages.certificates import write_certificates
 from pyrite.stages.check import check
+from pyrite.stages.figures import bench_threshold, threshold
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
+from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
+from pyrite.stages.secrecy import refuse_leaks, secrets
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, matching, open_origin
 from pyrite.truth import verify as truth_verify
@@ -62,6 +64,7 @@ from pyrite.truth.settled import undecided as undecided_episodes
 __all__ = [
     "check",
     "compare",
+    "compare_benches",
     "compare_table",
     "demo",
     "gate",
@@ -90,8 +93,6 @@ __all__ = [
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
 DEMO_CONDITIONS = "E1-final,E2+claim,E3-full"
-USUAL = {"level": LEVEL, "resamples": 2000, "uncertain": "failure"}
-"""How figures are made where nobody asked for something else."""
 
 
 def record(
@@ -106,22 +107,27 @@ def record(
     workers: int = 1,
     dry_run: bool = False,
     force: bool = False,
+    skip_held: Path | None = None,
     watch: Watch | None = None,
 ) -> Recording:
-    """Record episodes of a suite on the real desktop; what is recorded already is kept."""
+    """Record episodes of a suite on the real desktop; what is recorded already is kept.
+
+    `skip_held`: the result of a check; what it holds back is not recorded, and lock.json says so.
+    """
     origin = open_origin(suite)
-    tasks = matching(origin, only)
+    chosen = holding.split(matching(origin, only), skip_held)
     names = agent_names.known(agents)
     root = out or new_bench(suite)
-    planned = jobs.plan(root, tasks, names, seed=seed, repeats=repeats)[:limit]
+    planned = jobs.plan(root, chosen.tasks, names, seed=seed, repeats=repeats)[:limit]
     if dry_run:
-        return jobs.dry(root, planned)
+        return chosen.told(jobs.dry(root, planned))
     bench = Bench.create(root)
     with bench.exclusive():
         _refuse_other_seed(bench, seed, force=force)
         bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version(), seed=seed)
         bench.update_lock(suites=origin.resolved())
-        return jobs.carry_out(bench, planned, workers=workers, watch=watch)
+        chosen.hold(bench)
+        return chosen.told(jobs.carry_out(bench, planned, workers=workers, watch=watch))
 
 
 def _refuse_other_seed(bench: Bench, seed: int, *, force: bool) -> None:
@@ -171,12 +177,6 @@ def verify(
         )
 
 
-def outcomes(root: Path) -> dict[str, Any]:
-    """The three-outcome block, a block a stratum: the truth part of `measure`."""
-    bench = Bench(root)
-    return measuring.outcomes(bench, level=_options(bench, None)["level"])
-
-
 def pack(
     root: Path,
     *,
@@ -195,27 +195,9 @@ def pack(
             bench,
             wanted,
             Lookup(bench, tasks).instruction,
-            lambda meta: _secrets(bench, meta),
+            lambda meta: secrets(bench, meta),
             max_image_side=bench.asked("evidence", "max_image_side", packing.MAX_IMAGE_SIDE),
             watch=watch,
-        )
-
-
-def _secrets(bench: Bench, meta: Meta) -> Secrets:
-    """What no package may tell: who made the episode, and what the verifier saw of it."""
-    truth = bench.truth(meta.episode_id)
-    seed = "" if meta.agent.seed is None else str(meta.agent.seed)
-    names = (meta.source, meta.perturbation or "", meta.agent.name, seed, meta.parent or "", meta.episode_id)
-    values = leaks.leaves(truth.diagnostics, keys=False) if truth is not None else ()
-    return Secrets(tuple(filter(None, names)), tuple(Category), tuple(values))
-
-
-def _refuse_leaks(root: Path, packed: Packing) -> None:
-    if packed.leaks:
-        raise UsageError(
-            f"{len(packed.leaks)} places in the evidence tell a judge what it must not know",
-            expected="no leak before the first judge call",
-            next=f"pyrite pack {root}",
         )
 
 
@@ -242,7 +224,7 @@ def judge(
         entries = [entry for entry in packing.index(bench).values() if entry.condition in wanted]
         return runner.dry(bench, judges, entries, wanted, runs=runs)
     packed = pack(root, conditions=conditions, tasks=tasks)
-    _refuse_leaks(root, packed)
+    refuse_leaks(root, packed)
     entries = list(packed.entries)
     with bench.exclusive():
         judging = asyncio.run(runner.ask(bench, judges, entries, runs=runs, force=force, watch=watch))
@@ -269,26 +251,10 @@ def measure(
     (target, delta, policy, sampling), else that of the configuration, else FPR 5 % with 95 % confidence.
     """
     bench = Bench(root)
-    configured = {
-        name: bench.asked("metrics", key, None)
-        for name, key in (("target", "fpr_target"), ("delta", "delta"), ("sampling", "sampling"))
-    }
-    wanted = {**{name: one for name, one in configured.items() if one is not None}, **(asked or {})}
-    options = _options(bench, seed) | ({"uncertain": uncertain} if uncertain else {})
-    result = measuring.measure_bench(
-        bench, **options, asked=threshold(wanted), truth=truth, base_rates=base_rates
-    )
+    options = figures.options(bench, seed) | ({"uncertain": uncertain} if uncertain else {})
+    wanted = bench_threshold(bench, asked)
+    result = measuring.measure_bench(bench, **options, asked=wanted, truth=truth, base_rates=base_rates)
     return {**result, "finding": finding(result)}
-
-
-def _options(bench: Bench, seed: int | None) -> dict[str, Any]:
-    """What the figures of a bench are made with."""
-    return {
-        "level": bench.asked("metrics", "level", USUAL["level"]),
-        "resamples": bench.asked("metrics", "resamples", USUAL["resamples"]),
-        "seed": bench.asked("metrics", "seed", 0) if seed is None else seed,
-        "uncertain": bench.asked("metrics", "uncertain_policy", USUAL["uncertain"]),
-    }
 
 
 def compare(
@@ -301,7 +267,7 @@ def compare(
 ) -> dict[str, Any]:
     """Every pair of judges in every condition, on the episodes of one stratum that both decided."""
     bench = Bench(root)
-    options = _options(bench, seed)
+    options = figures.options(bench, seed)
     return comparing.compare_bench(
         bench,
         stratum=stratum,
@@ -341,7 +307,6 @@ def gate(
         config=config,
         certificate=certificate,
         tasks=tasks,
-        secrets=_secrets,
     )
 
 
@@ -351,10 +316,10 @@ def report(root: Path, *, seed: int | None = None, force: bool = False) -> Writt
     result = measure(root, seed=seed)
     with bench.exclusive():
         order = [task_id for _, task_id in Lookup(bench)]
-        chosen = {name: value for name, value in _options(bench, seed).items() if value != USUAL.get(name)}
+        options = figures.unusual(bench, seed)
         gated, no_gate = _gated(root)
         return reporting.write(
-            bench, result, options=chosen, order=order, gated=gated, no_gate=no_gate, force=force
+            bench, result, options=options, order=order, gated=gated, no_gate=no_gate, force=force
         )
 
 
@@ -460,7 +425,7 @@ def run(
             "verify", lambda watch: verify(root, tasks=plan.tasks, workers=workers, watch=watch)
         )
     done.packed = each("pack", lambda watch: pack(root, conditions=conditions, tasks=plan.tasks, watch=watch))
-    _refuse_leaks(root, done.packed)
+    refuse_leaks(root, done.packed)
     done.judged = each("judge", lambda watch: _judge_planned(plan, root, force, watch))
     done.result = each("measure", lambda watch: measure(root))
     done.written = each("report", lambda watch: report(root, force=force))

@@ -254,8 +254,8 @@ class _SheetReader:
         kind = element.get("t", "n")
         if kind == "inlineStr":
             return Cell("text", text or "", formula)
-        if value is None:
-            return Cell("empty", None, formula)
+        if value is None or (kind not in ("s", "str") and not value.strip()):
+            return Cell("empty", None, formula)  # also <v></v>: a formula that was never calculated
         if kind == "s":
             return Cell("text", self._string(value), formula)
         if kind == "str":

@@ -43,7 +43,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "numbers": {
         "measure": ("pyrite.cli.numbers:measure", "FPR, FDR, TPR, kappa ... of judges against truth."),
-        "compare": ("pyrite.cli.pairs:compare", "Is one judge more generous, or only luckier?"),
+        "compare": ("pyrite.cli.pairs:compare", "Judges of a bench, or agents of two: do they differ?"),
         "plan": ("pyrite.cli.pairs:plan", "How many tasks and episodes a question needs."),
         "gate": ("pyrite.cli.gate:gate", "May this judge be a reward? Ten lines, by one-sided bounds."),
         "report": ("pyrite.cli.numbers:report", "Write report.json and one self-contained report.html."),

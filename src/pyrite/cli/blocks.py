@@ -41,6 +41,9 @@ def recording_text(recording: Recording, *, dry: bool) -> str:
         took = f"{one.seconds:5.1f} s" if one.seconds is not None else "      "
         lines.append(f"{one.episode_id}  {took}  {one.ended_by or 'planned':<10} {one.task_id}  {who}")
     lines += [f"{s.episode_id}  skipped  {s.kind}: {s.reason}" for s in recording.skipped]
+    lines += [f"held     {one.task_id}: {one.why}" for one in recording.held]
+    if recording.unchecked:
+        lines.append(f"not checked: {', '.join(recording.unchecked[:LISTED])}")
     seconds = sorted(one.seconds for one in recording.new if one.seconds is not None)
     if seconds:
         lines.append(
@@ -116,13 +119,6 @@ def _missing(reason: str) -> str:
 # --- outcomes
 
 
-def outcomes_text(result: Mapping[str, Any]) -> str:
-    """The three-outcome block, one a stratum, and what keeps episodes from being decided."""
-    parts = [truth_text(name, stratum, stratum) for name, stratum in result["strata"].items()]
-    lines = [*not_scored_lines(result), *(_note(warning) for warning in result["warnings"])]
-    return "\n\n".join([*parts, *(["\n".join(lines)] if lines else [])])
-
-
 def not_scored_lines(result: Mapping[str, Any]) -> list[str]:
     """The episodes of a bench that are in no rate, each with its reason; twenty of a kind by name."""
     kinds = [
@@ -132,16 +128,16 @@ def not_scored_lines(result: Mapping[str, Any]) -> list[str]:
     ]
     lines: list[str] = []
     for listed in kinds:
-        lines += [_wrapped(f"indeterminate {screen.printable(text)}", indent=14) for text in listed[:LISTED]]
+        lines += [wrapped(f"indeterminate {screen.printable(text)}", indent=14) for text in listed[:LISTED]]
         lines += [f"indeterminate and {len(listed) - LISTED:,} more"] if len(listed) > LISTED else []
     return lines
 
 
-def _note(warning: str) -> str:
-    return _wrapped(f"note     {screen.printable(warning)}", indent=9)
+def note(warning: str) -> str:
+    return wrapped(f"note     {screen.printable(warning)}", indent=9)
 
 
-def _wrapped(text: str, *, indent: int) -> str:
+def wrapped(text: str, *, indent: int) -> str:
     """The text in lines of the terminal's width; a path or a name is never broken."""
     return textwrap.fill(
         text, WIDTH, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
@@ -173,10 +169,21 @@ def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) ->
     for agent, own in (extra.get("by_agent") or {}).items():
         three = ", ".join(f"{own[outcome]} {outcome}" for outcome in ("pass", "fail", "indeterminate"))
         lines.append(f"  agent {screen.printable(agent)}: {three}")
+        lines += _agents_rate(own)
     categories = ", ".join(f"{n} {code}" for code, n in (extra.get("categories") or {}).items())
     if categories:
         lines.append(f"  failures: {categories}")
     return "\n".join(lines)
+
+
+def _agents_rate(own: Mapping[str, Any]) -> Iterator[str]:
+    """The rate of one agent; its method is that of the stratum, or is said."""
+    if own["rate"] is None:
+        yield f"    success rate {percent(None, reason=own['reason'])}"
+        return
+    ends = interval(own["low"], own["high"]) or f"[no interval: {words(own['reason'])}]"
+    bounds = f", bounds {percent(own['bounds'][0])} to {percent(own['bounds'][1])}" if own["bounds"] else ""
+    yield f"    success rate {percent(own['rate'])} {ends} over {own['scored']:,} scored{bounds}"
 
 
 def _why_indeterminate(truth: Mapping[str, Any]) -> Iterator[str]:
@@ -246,7 +253,7 @@ def print_measure(result: Mapping[str, Any], *, no_color: bool) -> None:
 
 def print_finding(finding: str, *, no_color: bool) -> None:
     """The one sentence, in bold, in lines of the terminal's width."""
-    for line in _wrapped(screen.printable(finding), indent=0).splitlines():
+    for line in wrapped(screen.printable(finding), indent=0).splitlines():
         screen.styled(line, "bold", no_color=no_color)
 
 
@@ -443,7 +450,7 @@ def _print_sections(sections: Sections, *, no_color: bool) -> None:
     detail_table(sections, no_color=no_color)
     methods = dict.fromkeys(judge["fpr"]["method"] for judge in judges if judge["fpr"]["method"])
     for method in methods:
-        screen.result(_wrapped(f"FPR by {method}", indent=4))
+        screen.result(wrapped(f"FPR by {method}", indent=4))
     bare = [fpr for judge in judges if (fpr := judge["fpr"])["value"] is not None and not fpr["method"]]
     for reason in dict.fromkeys(words(fpr["reason"]) for fpr in bare):
         screen.result(f"FPR without an interval: {reason}")
@@ -477,4 +484,4 @@ def _print_warnings(result: Mapping[str, Any]) -> None:
         counts = "is left out" if policy == "drop" else "counts as success"
         screen.result(_note(f"uncertain {counts}: a stress test; the headline counts it as failure"))
     for warning in result.get("warnings", ()):
-        screen.result(_note(warning))
+        screen.result(note(warning))

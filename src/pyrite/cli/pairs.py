@@ -14,12 +14,14 @@ SHARE = click.FLOAT
 
 @click.command(
     epilog=examples(
-        "pyrite compare pyrite-demo",
         "pyrite compare runs/first --judge webjudge,screen-rules --condition E2-last4",
+        "pyrite compare runs/first runs/second   # agents, on the tasks determinate in both",
         "pyrite compare --table v.csv --truth human --verdicts gpt,o4 --cluster task_id --json",
     )
 )
 @bench_or_table
+@click.argument("other", type=click.Path(path_type=Path), required=False)
+@click.option("--agent", "agents", callback=column_names, help="Of two benches: one of both, or one of each.")
 @click.option("--judge", "judges", callback=column_names, help="Judges to compare: they are the family.")
 @click.option("--condition", "conditions", callback=column_names, help="Conditions. [default: all]")
 @click.option("--stratum", help="natural, weakened, perturbed or scripted. [default: the leading one]")
@@ -28,6 +30,8 @@ SHARE = click.FLOAT
 def compare(
     bench: Path | None,
     table: Path | None,
+    other: Path | None,
+    agents: tuple[str, ...],
     judges: tuple[str, ...],
     conditions: tuple[str, ...],
     stratum: str | None,
@@ -37,15 +41,29 @@ def compare(
     debug: bool,
     no_color: bool,
 ) -> int:
-    """Compare judges on the episodes that both decided: is one more generous, or only luckier?
+    """Compare judges on the episodes that both decided, or agents of BENCH and OTHER.
 
     Signs are flipped by task, p is Holm's over all pairs of a condition, and what is not shown to differ
     has the difference beside it that would have been seen. Exit 3: no pair can be tested.
     """
     from pyrite import flow
-    from pyrite.cli import pairs_text, screen
+    from pyrite.cli import benches_text, pairs_text, screen
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
+    if other is not None:
+        assert bench is not None
+        if table is not None or judges or conditions or any(columns().values()):
+            raise click.UsageError("two benches go with --agent, --stratum and --seed alone")
+        with progress.stage("compare") as stage:
+            result = flow.compare_benches(bench, other, agents=agents, stratum=stratum, seed=seed)
+            stage.summary = benches_text.compared(result)
+        if as_json:
+            screen.result_json(result)
+        else:
+            benches_text.show(result, no_color=no_color)
+        return 3 if flow.untestable(result) else 0
+    if agents:
+        raise click.UsageError("--agent goes with two benches")
     one_source(
         bench,
         table,

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Episodes at once.")
 @click.option("--dry-run", is_flag=True, help="Say what would be recorded.")
 @click.option("--force", is_flag=True, help="Go on although the bench was recorded with another seed.")
+@click.option(
+    "--skip-held", type=click.Path(path_type=Path), help="Do not run what this `check --json` holds back."
+)
 @common
 def record(
     suite: str,
@@ -43,6 +46,7 @@ def record(
     jobs: int,
     dry_run: bool,
     force: bool,
+    skip_held: Path | None,
     as_json: bool,
     quiet: bool,
     debug: bool,
@@ -69,6 +73,7 @@ def record(
             workers=jobs,
             dry_run=dry_run,
             force=force,
+            skip_held=skip_held,
             watch=stage,
         )
         stage.summary = blocks.recorded(recording)
@@ -163,24 +168,39 @@ def verify(
     epilog=examples(
         "pyrite outcomes pyrite-demo",
         "pyrite outcomes runs/first --json",
-        "pyrite outcomes runs/first --no-color",
+        "pyrite outcomes runs/second --against runs/first",
     )
 )
 @BENCH
+@click.option("--against", type=click.Path(path_type=Path), help="Alert where more is open than there.")
+@click.option(
+    "--limit",
+    type=click.FloatRange(0, 1, max_open=True),
+    help="Alert above this share without an outcome.  [default: outcomes.indeterminate, else 0.05]",
+)
 @common
-def outcomes(bench: Path, as_json: bool, quiet: bool, debug: bool, no_color: bool) -> int:
+def outcomes(
+    bench: Path,
+    against: Path | None,
+    limit: float | None,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
     """Print what truth says of BENCH: attempted, indeterminate, scored, pass, fail, rate and bounds.
 
-    A block a stratum (natural, weakened, perturbed, scripted): they are never pooled.
+    A block a stratum (natural, weakened, perturbed, scripted): they are never pooled. Then what keeps
+    episodes from counting, and the ten tasks that fail most, with when their good state was replayed.
     """
     from pyrite import flow
-    from pyrite.cli import blocks, screen
+    from pyrite.cli import blocks, outcomes_text, screen
 
-    block = flow.outcomes(bench)
+    block = flow.outcomes(bench, against=against, limit=limit)
     if as_json:
         screen.result_json(block)
     else:
-        screen.result(blocks.outcomes_text(block))
+        outcomes_text.show(block, no_color=no_color)
         screen.result(f"truth    {bench}/episodes/*/gt.json")
     return 3 if blocks.nothing_scored(block) else 0
 

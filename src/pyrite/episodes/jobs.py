@@ -18,6 +18,7 @@ from pyrite.records import Action, Meta, Source
 from pyrite.sandbox import desktop
 from pyrite.sandbox.local import LocalBackend
 from pyrite.store.bench import Bench
+from pyrite.store.held import Held
 from pyrite.store.paths import BenchPaths
 from pyrite.suites.lookup import Lookup, Origin
 from pyrite.tasks.folder import digest_folder
@@ -67,6 +68,10 @@ class Recording:
     new: tuple[Recorded, ...]
     kept: int
     skipped: tuple[Skipped, ...] = ()
+    held: tuple[Held, ...] = ()
+    """Tasks that a check has found unfit, and that were not run."""
+    unchecked: tuple[str, ...] = ()
+    """Tasks that were run although that check does not know them."""
 
     @property
     def lost(self) -> int:

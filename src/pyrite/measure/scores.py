@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyrite.errors import UsageError
 from pyrite.measure.blocks import Settings, compact, figure
 from pyrite.measure.table import FAILURE, MISSING, PARSE_ERROR, PASS, SUCCESS, Episodes, Flags, Table
 from pyrite.metrics.abstention import risk_coverage
@@ -46,17 +45,6 @@ class Asked:
     delta: float = 0.05
     policy: Policy = "fixed_sequence"
     sampling: Sampling = "one_per_task"
-
-
-def threshold(asked: Mapping[str, Any]) -> Asked:
-    """What is asked of thresholds of scores; `UsageError` for parts that do not go together."""
-    found = Asked(**asked)
-    if found.sampling == "effective_size" and found.policy != "fixed_sequence":
-        raise UsageError(
-            f"the effective size does not go with {found.policy}",
-            expected="--threshold-rule fixed_sequence, or another --sampling",
-        )
-    return found
 
 
 def score_block(

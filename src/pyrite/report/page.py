@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 import pyrite
 from pyrite.measure.finding import finding, subject
-from pyrite.report import gate_words, kinds, numbers, pairs, plots, sections, slopes
+from pyrite.report import gate_words, graders, kinds, numbers, pairs, plots, sections, slopes
 from pyrite.report import scores as score_words
 from pyrite.report.endings import MAX_LINES, Endings
 from pyrite.report.text import cut, label, lines, plain
@@ -30,6 +30,7 @@ def render(
     no_pairs: str = "the judges were not compared",
     gated: Mapping[str, Any] | None = None,
     no_gate: str = "the judges were not gated",
+    grader: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> str:
@@ -53,6 +54,7 @@ def render(
         gated=gated,
         no_gate=no_gate,
         scores=score_words.section(result),
+        grader=grader or {"suite_bugs": [], "broke": [], "held": []},
         max_lines=MAX_LINES,
         inputs=inputs,
         options=options,
@@ -155,6 +157,7 @@ def environment() -> Environment:
         sections=sections,
         slopes=slopes,
         gate_words=gate_words,
+        graders=graders,
         kinds=kinds,
         score_words=score_words,
         cut=cut,

@@ -12,6 +12,7 @@ import pyrite
 from pyrite.errors import InputError, UsageError
 from pyrite.measure.compare import compare_bench
 from pyrite.measure.finding import finding
+from pyrite.measure.grader import found_faults
 from pyrite.measure.measure import undecided
 from pyrite.report.endings import Endings, endings
 from pyrite.report.inputs import digests
@@ -58,6 +59,7 @@ def write(
     picture, no_picture = _picture(bench, order)
     compared, no_pairs = _compared(bench, result, kept)
     inputs = digests(bench)
+    grader = found_faults(bench)
     document = {
         **result,
         "finding": said,
@@ -67,6 +69,7 @@ def write(
         "endings": _endings_json(picture),
         "comparison": compared,
         "gate": gated,
+        "grader": grader,
     }
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
     page = render(
@@ -77,6 +80,7 @@ def write(
         no_pairs=no_pairs,
         gated=gated,
         no_gate=no_gate,
+        grader=grader,
         inputs=inputs,
         options=kept,
     )

@@ -100,15 +100,17 @@ def _wanted(suites: Sequence[str], only: str) -> list[tuple[Origin, str]]:
 def _one(item: tuple[Origin, str], *, image: str, live: bool, keep: Path | None) -> Row:
     origin, task_id = item
     named = origin.suite or str((origin.folder or Path()) / task_id)
+    sha = None
     try:
         task = origin.task(task_id)
+        sha = task.verifier_sha256()
     except InputError as exc:
         fault = Fault("unreadable", task_id, "the task cannot be read", exc.what, exc.expected or "mend it")
         found = TaskCheck(task_id, "", None, (fault,))
     else:
         found = check_task(task, image=image, live=live, keep=keep)
     again = f"pyrite check {named}" + (f" --only {task_id}" if origin.suite else "")
-    return {**found.as_json(), "reproduce": again}
+    return {**found.as_json(), "verifier_sha256": sha, "reproduce": again}
 
 
 def _word(row: Row) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pyrite.errors import UsageError
-from pyrite.evidence.leaks import Secrets
 from pyrite.evidence.rescan import rescan
 from pyrite.judges import labels as judge_labels
 from pyrite.measure import gate as measuring
 from pyrite.measure.gate_known import Scan
-from pyrite.records import Meta
+from pyrite.stages.secrecy import secrets
 from pyrite.store.bench import Bench
 from pyrite.store.config import FIXED, Gate, load_config
 from pyrite.store.jsonl import read_json, write_json
@@ -30,10 +29,9 @@ def of_bench(
     config: Path | None,
     certificate: Path | None,
     tasks: Sequence[Path],
-    secrets: Callable[[Bench, Meta], Secrets],
 ) -> dict[str, Any]:
     """Gate judges of a bench; without `config` by the limits in its own configuration, else the defaults."""
-    used = config or _own_config(bench)
+    used = config or own_config(bench)
     lookup = Lookup(bench, tasks)
 
     def scan() -> Scan | None:
@@ -109,7 +107,8 @@ def _limits(config: Path | None) -> Gate:
     return Gate() if config is None else load_config(config, spare=tuple(FIXED)).asked.gate
 
 
-def _own_config(bench: Bench) -> Path | None:
+def own_config(bench: Bench) -> Path | None:
+    """The configuration that lies in a bench; None where there is none."""
     there = (bench.root / ARTICLE_CONFIG, bench.paths.config)
     return next((path for path in there if path.is_file()), None)
 

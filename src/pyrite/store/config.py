@@ -13,6 +13,7 @@
     runs: 3
     metrics: {ci: wilson, alpha: 0.05, bootstrap_resamples: 2000, cluster_by: task_id}
     gate: {fpr: 0.05, fdr: 0.30, tpr: 0.60, looks: 1}    # limits of `pyrite gate`; the rest below
+    outcomes: {indeterminate: 0.05}  # share without an outcome above which `pyrite outcomes` alerts
 
 The shortcut baselines are asked whatever `judges` says. Keys of endpoints never stand here: a judge
 names the environment variable.
@@ -135,6 +136,13 @@ class Gate(Part):
     """What a trainer takes: all accepted episodes, or one a task (best of n, first accept)."""
 
 
+class Outcomes(Part):
+    """When `pyrite outcomes` alerts; it changes no episode and no verdict."""
+
+    indeterminate: float = Field(default=0.05, ge=0, lt=1)
+    """Most episodes of a stratum without an outcome."""
+
+
 class Judged(Part):
     """Options of any judge, under its label."""
 
@@ -161,6 +169,9 @@ class Reward(Judged):
     """What of each calibration task goes into a threshold."""
 
 
+_LIMITS = ("gate", "outcomes")
+"""Sections of limits."""
+
 FIXED: dict[str, type[Judged]] = {"vlm": Prompted, "rm": Reward}
 """The judges with a section of their own; any other key below `judges` is a judge's label."""
 
@@ -182,6 +193,7 @@ class Asked(Part):
     runs: Runs = 1
     metrics: Metrics = Metrics()
     gate: Gate = Gate()
+    outcomes: Outcomes = Outcomes()
 
 
 @dataclass(frozen=True)
@@ -201,9 +213,9 @@ class Config:
     def flat(self, *, resolved: bool = False) -> dict[str, Any]:
         """Dotted key -> value, as written; `resolved` shows what variables became, by a digest only.
 
-        Without the limits of the gate: a bench is not another one because they change.
+        Without the limits of gate and outcomes: a bench is not another one because they change.
         """
-        body = self.asked.model_dump(mode="json", exclude_none=True, exclude={"judges", "gate"})
+        body = self.asked.model_dump(mode="json", exclude_none=True, exclude={"judges", *_LIMITS})
         if self.asked.judges is not None:
             body["judges"] = {
                 label: options.model_dump(mode="json", exclude_none=True)
@@ -212,7 +224,7 @@ class Config:
         found = _flatten(body)
         written: Any = self.file.written if self.file is not None and self.file.written else {}
         for key, text in _flatten(written).items():
-            if "${" in str(text) and not key.startswith("gate."):
+            if "${" in str(text) and key.partition(".")[0] not in _LIMITS:
                 value = found.get(key)
                 found[key] = f"{text} ({_digest(value)})" if resolved and value is not None else text
         return found

@@ -19,6 +19,8 @@
   evidence/<condition>/<package_id>/evidence.json
   verdicts/<judge>__<condition>.jsonl
   report.json  report.html  log.txt
+  replays/<image>/<task_id>.json  the last replay of a task's known states on an image
+  suite_bugs.json  suite_bugs.md  what replays have found wrong with tasks, and what was mended since
   view/<episode_id>.html          pages of single episodes, written by view
   MANIFEST.sha256                 written by manifest: every other file with its digest
   .writing                        there while somebody writes, or was killed while writing
@@ -163,6 +165,21 @@ class BenchPaths:
     @property
     def manifest(self) -> Path:
         return self.root / "MANIFEST.sha256"
+
+    @property
+    def replays(self) -> Path:
+        return self.root / "replays"
+
+    @property
+    def suite_bugs(self) -> Path:
+        return self.root / "suite_bugs.json"
+
+    @property
+    def suite_bugs_text(self) -> Path:
+        return self.root / "suite_bugs.md"
+
+    def replay(self, image: str, task_id: str) -> Path:
+        return self.replays / slug(image) / f"{task_id}.json"
 
     def episode(self, episode_id: str) -> EpisodePaths:
         return EpisodePaths(self.episodes / episode_id)

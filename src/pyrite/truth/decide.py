@@ -19,6 +19,7 @@ from typing import Any
 from pyrite.errors import InputError
 from pyrite.records import BLAME, Facts, Meta, Outcome, TaskSpec, Truth
 from pyrite.sandbox import forkserver
+from pyrite.sandbox import image as system
 from pyrite.store.bench import Bench, now
 from pyrite.store.paths import EpisodePaths
 from pyrite.store.scratch import require_room
@@ -92,9 +93,13 @@ def libraries() -> dict[str, str]:
     return found
 
 
+@lru_cache(maxsize=1)
 def host_image() -> str:
-    """A name for what verifiers run on here: platform, and digest of the deciding libraries."""
-    text = "\n".join(f"{k}={v}" for k, v in sorted(libraries().items()))
+    """A name for what verifiers run on here: platform, the deciding libraries, and whatever else a verifier
+    may import or start, which is every installed distribution of this Python and package of the system."""
+    known = {f"{k}={v}" for k, v in libraries().items()}
+    known |= {f"{one.name}=={one.version}" for one in metadata.distributions()}
+    text = "\n".join([*sorted(known), system.name()])
     digest = hashlib.sha256(f"{sys.platform}\n{platform.machine()}\n{text}".encode()).hexdigest()
     return f"host-{digest[:12]}"
 

@@ -43,6 +43,9 @@ def of_replay(result: ReplayResult) -> Iterator[Fault]:
             why = f"declared {declared}; the verifier names {said}"
             change = f"declare what it names, or mend how it tells them: state {check.name}"
             yield Fault("candidates", check.name, "other candidates", why, change)
+    if result.flake is not None:
+        change = "do not look at clocks, chance, file times or where the home lies"
+        yield Fault("unstable", result.flake.state, "one state, several answers", result.flake.said(), change)
     kinds = {check.kind for check in result.checks}
     for kind in ("good", "bad"):
         if kind not in kinds:

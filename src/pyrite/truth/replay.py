@@ -2,9 +2,10 @@
 
 Every task has states whose outcome is known: the untouched initial home must fail, a good or
 harmless state must pass, a bad one must fail with the candidates that it declares. A verifier that
-answers otherwise makes its task's episodes INDETERMINATE, for every agent. Good states are asked
-twice, from two paths and with files of two ages: an answer that depends on where a state lies, on when
-its files were written or on chance is none.
+answers otherwise makes its task's episodes INDETERMINATE, for every agent. Good states are asked three times,
+from two paths and with files of two ages: an answer that depends on where a state lies, on when its files
+were written or on chance is none, and how often it changes is measured (`truth.flake`). An answer that
+came too late is asked for once more before it is believed: a busy machine alone can make it late.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pyrite.checks.homes import TooManyFiles, snapshot
 from pyrite.errors import InputError
 from pyrite.records import Outcome, Replay, StateSpec
 from pyrite.sandbox import confine, forkserver
 from pyrite.store.bench import now
 from pyrite.store.scratch import require_room
 from pyrite.tasks.task import BUILD_LIMITS, INITIAL, Task
+from pyrite.truth.flake import Flake, measured
 from pyrite.truth.verifier import ask
 from pyrite.truth.verifier_output import Answer
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
 _LONG_AGO = 1_000_000_000
 """2001: the time of the files of the second copy of a good state."""
+MOST_LATE = 2
+"""Known states that may come too late, each twice; after that no more are asked about."""
 
 Kind = Literal["initial", "good", "harmless", "bad"]
 
@@ -71,6 +76,9 @@ class ReplayResult:
     """What the real application showed, for tasks whose verifier acts; None for others, or where the
     archived states have settled it."""
 
+    flake: Flake | None = None
+    """How often a good state is not accepted, where its answers have differed."""
+
     @property
     def to_blame(self) -> Literal["", "comparison", "active part"]:
         """Which part of the verifier the cause comes from."""
@@ -101,6 +109,7 @@ class ReplayResult:
             "states": states,
             "to_blame": self.to_blame,
             "live": None if self.live is None else self.live.as_json(),
+            "flake": None if self.flake is None else self.flake.as_json(),
         }
 
 
@@ -116,12 +125,16 @@ def replay(task: Task, *, image: str, live: bool = True) -> ReplayResult:
     started = now()
 
     def result(
-        cause: str | None, detail: str, checks: Sequence[StateCheck] = (), opened: Live | None = None
+        cause: str | None,
+        detail: str,
+        checks: Sequence[StateCheck] = (),
+        opened: Live | None = None,
+        flake: Flake | None = None,
     ) -> ReplayResult:
         outcomes = {check.name: str(check.answer.outcome) for check in checks}
         record = Replay(at=started, image=image, outcomes=outcomes)
         problems = (*_problems(checks), *_live_problems(opened))
-        return ReplayResult(task.spec.task_id, record, cause, detail, tuple(checks), problems, opened)
+        return ReplayResult(task.spec.task_id, record, cause, detail, tuple(checks), problems, opened, flake)
 
     contradiction = _contradiction(task.spec.states)
     if contradiction:
@@ -129,18 +142,20 @@ def replay(task: Task, *, image: str, live: bool = True) -> ReplayResult:
     with forkserver.scratch() as root:
         try:
             build(task, root / "states", [INITIAL, *(state.name for state in task.spec.states)])
-            checks = [_check(task, root / "states", state) for state in task.spec.states]
-            checks.insert(0, _check_initial(task, root / "states"))
-            unstable = _unstable(task, root, checks)
+            checks = _checks(task, root / "states")
+            flake = _unstable(task, root, checks)
+            idle = _left_untouched(root / "states", checks)
             opened = None
-            if live and task.spec.act and not unstable and _cause(checks)[0] is None:
+            if live and task.spec.act and flake is None and cause_of(checks)[0] is None:
                 opened = _opened(task, root / "states", checks)
         except InputError as exc:
             require_room(root)
             return result(_whose_fault(task, root), exc.what)
-    if unstable:
-        return result("gold_unstable", unstable, checks)
-    cause, detail = _cause(checks)
+    if flake is not None:
+        return result("gold_unstable", flake.said(), checks, flake=flake)
+    cause, detail = cause_of(checks)
+    if idle and detail.startswith(f"{idle.kind} state {idle.name}:"):
+        detail += "; it is the untouched initial state: what builds it produced nothing"
     if opened is not None and opened.cause is not None:
         cause, detail = opened.cause, opened.detail
     return result(cause, detail, checks, opened)
@@ -198,30 +213,69 @@ def build(task: Task, out: Path, names: Sequence[str]) -> None:
             raise InputError(f"building the states made no folder for state {name}")
 
 
-def _check_initial(task: Task, states: Path) -> StateCheck:
-    return StateCheck(INITIAL, "initial", Outcome.FAIL, None, ask(task, states / INITIAL))
+def _checks(task: Task, states: Path) -> list[StateCheck]:
+    """Ask about the initial and every declared state; none any more after some that came too late."""
+    initial = StateCheck(INITIAL, "initial", Outcome.FAIL, None, _not_asked(0))
+    found: list[StateCheck] = []
+    late = 0
+    for check in (*(_declared(state) for state in task.spec.states), initial):
+        answer = _not_asked(late) if late >= MOST_LATE else _asked(task, states / check.name)
+        late += answer.cause == "verifier_timeout"
+        found.append(replace(check, answer=answer))
+    return [found[-1], *found[:-1]]
 
 
-def _check(task: Task, states: Path, state: StateSpec) -> StateCheck:
+def _declared(state: StateSpec) -> StateCheck:
     declared = state.category if state.kind == "bad" and "category" in state.model_fields_set else None
-    return StateCheck(state.name, state.kind, state.outcome, declared, ask(task, states / state.name))
+    return StateCheck(state.name, state.kind, state.outcome, declared, _not_asked(0))
 
 
-def _unstable(task: Task, root: Path, checks: Sequence[StateCheck]) -> str:
-    """Ask again about each good state, from another path and with older files."""
+def _not_asked(late: int) -> Answer:
+    problem = f"not asked: {late} states came too late before, each of them twice"
+    return Answer(Outcome.INDETERMINATE, cause="verifier_timeout", problem=problem)
+
+
+def _asked(task: Task, home: Path) -> Answer:
+    """An answer; once more where it came too late."""
+    answer = ask(task, home)
+    return ask(task, home) if answer.cause == "verifier_timeout" else answer
+
+
+def _unstable(task: Task, root: Path, checks: Sequence[StateCheck]) -> Flake | None:
+    """Ask again about each good state, from another path with older files, and where it was built.
+
+    An answer that comes too late now, as it did not before, says nothing.
+    """
     for number, check in enumerate(checks):
-        if check.kind != "good":
+        if check.kind != "good" or check.answer.cause == "verifier_timeout":
             continue
-        elsewhere = root / "elsewhere" / f"home-{number}"
+        here, elsewhere = root / "states" / check.name, root / "elsewhere" / f"home-{number}"
         try:
-            shutil.copytree(root / "states" / check.name, elsewhere, symlinks=True)
+            shutil.copytree(here, elsewhere, symlinks=True)
             _age(elsewhere)
         except OSError as exc:
             raise InputError(f"state {check.name} cannot be copied: {exc!s:.200}") from exc
-        again = ask(task, elsewhere)
-        if again.said != check.answer.said:
-            return f"state {check.name} was {_said(check.answer)}, then {_said(again)} from another path"
-    return ""
+        for place, where in ((elsewhere, " from another path"), (here, " on the same path")):
+            again = _asked(task, place)
+            if again.said == check.answer.said or again.cause == "verifier_timeout":
+                continue
+            then = _said(again) + where
+            return measured(
+                check.name, _said(check.answer), then, (here, elsewhere), lambda home: ask(task, home)
+            )
+    return None
+
+
+def _left_untouched(states: Path, checks: Sequence[StateCheck]) -> StateCheck | None:
+    """The first state that should pass, does not, and is the initial one: its script did nothing."""
+    for check in checks:
+        if check.kind in {"good", "harmless"} and check.answer.outcome is not Outcome.PASS:
+            try:
+                same = snapshot(states / check.name, ignore=()) == snapshot(states / INITIAL, ignore=())
+            except (TooManyFiles, OSError):
+                same = False
+            return check if same else None
+    return None
 
 
 def _age(folder: Path) -> None:
@@ -231,7 +285,7 @@ def _age(folder: Path) -> None:
             os.utime(os.path.join(parent, name), (_LONG_AGO, _LONG_AGO), follow_symlinks=False)
 
 
-def _cause(checks: Sequence[StateCheck]) -> tuple[str | None, str]:
+def cause_of(checks: Sequence[StateCheck]) -> tuple[str | None, str]:
     """Why the verifier is not to be believed: golds first, then the untouched state, then bad ones."""
     for check in checks:
         if check.kind in {"good", "harmless"} and check.answer.outcome is not Outcome.PASS:

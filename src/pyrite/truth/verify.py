@@ -20,9 +20,10 @@ from pyrite.pool import Silent, Watch
 from pyrite.records import BLAME, Meta, Outcome, Truth
 from pyrite.sandbox import confine, forkserver
 from pyrite.store.bench import Bench
+from pyrite.store.bugs import SuiteBugs
 from pyrite.store.jsonl import write_bytes, write_record
 from pyrite.tasks.task import Task
-from pyrite.truth import active
+from pyrite.truth import active, bugs, kept
 from pyrite.truth.decide import Decided, Job, broken, decide, host_image, state_sha256
 from pyrite.truth.replay import ReplayResult, replay
 
@@ -66,6 +67,10 @@ class VerifyReport:
     superseded: int = 0
     """Earlier gt.json files that were kept under another name."""
     replays: list[ReplayResult] = field(default_factory=list)
+    kept_replays: int = 0
+    """Of those, how many were done earlier today, on the same image, of the same tasks."""
+    bugs: SuiteBugs = field(default_factory=SuiteBugs)
+    """What this and earlier replays have found wrong with tasks."""
     broken: dict[str, str] = field(default_factory=dict)
     """Episode folders that cannot be read, with the reason; they count as indeterminate."""
     problems: list[str] = field(default_factory=list)
@@ -75,8 +80,13 @@ class VerifyReport:
         """One line: how many of what."""
         counts = [f"{self.outcomes[outcome]} {outcome}" for outcome in Outcome]
         failed = sum(1 for result in self.replays if result.cause)
-        replayed = f"{len(self.replays)} tasks replayed" + (f", {failed} not believed" if failed else "")
-        return f"{self.episodes} episodes: {', '.join(counts)}; {replayed}"
+        number = len(self.replays)
+        replayed = f"{number} task{'' if number == 1 else 's'} replayed" + (
+            f", {failed} not believed" if failed else ""
+        )
+        if self.kept_replays:
+            replayed += f" ({self.kept_replays} earlier today)"
+        return f"{self.episodes} episode{'' if self.episodes == 1 else 's'}: {', '.join(counts)}; {replayed}"
 
     def text(self) -> str:
         """The summary and everything that a reader must know, a line each."""
@@ -92,6 +102,8 @@ class VerifyReport:
             lines += [_one_line(text) for text in listed[:LISTED]]
             if len(listed) > LISTED:
                 lines.append(f"and {len(listed) - LISTED} more like the last line")
+        if self.bugs.open:
+            lines.append(f"faults of tasks, {len(self.bugs.open)} open: {self.bench}/suite_bugs.md")
         if not self.confinement.get("filesystem"):
             lines.append(f"not confined: {self.confinement.get('reason', 'no reason known')}")
         attempts = self.confinement.get("not_prevented")
@@ -112,6 +124,8 @@ class VerifyReport:
             "superseded": self.superseded,
             "moved": [vars(moved) for moved in self.moved],
             "replays": [result.as_json() for result in self.replays],
+            "kept_replays": self.kept_replays,
+            "suite_bugs": [bug.model_dump(mode="json") for bug in self.bugs.open],
             "broken": self.broken,
             "problems": self.problems,
             "confinement": self.confinement,
@@ -130,10 +144,11 @@ def verify(
 ) -> VerifyReport:
     """Decide every episode of a bench and write gt.json where the answer is new.
 
-    `lookup` finds a task by its id. `image` names what the states are replayed on (default: this
-    host's deciding libraries). `force` verifies again what has an answer; `runs` verifies each end
-    state that often. The caller holds `bench.exclusive()`. Raises `UsageError` where a task is not
-    found and where there is no episode; `SandboxError` where nothing can be run.
+    `lookup` finds a task by its id. `image` names what the states are replayed on (default: what is
+    installed here). A replay of today holds (`truth.kept`); `force` replays anew, and verifies again what
+    has an answer. `runs` verifies each end state that often. The caller holds `bench.exclusive()`. Raises
+    `UsageError` where a task is not found and where there is no episode; `SandboxError` where nothing can
+    be run.
     """
     ids = bench.require_episodes()
     _sweep(bench, ids)
@@ -141,22 +156,49 @@ def verify(
     metas = _metas(bench, ids, report)
     tasks = _tasks(bench, metas, lookup)
     watch.total = len(tasks) + len(ids)
-    replays: dict[str, ReplayResult] = {}
-    for task, result in pool.run(
-        partial(replay, image=image or host_image()),
-        tasks.values(),
-        jobs=_workers(jobs, len(tasks)),
-        preload=(__name__,),
-    ):
-        replays[task.spec.task_id] = result
-        watch.tick(f"replayed {task.spec.task_id}" + (f": {result.cause}" if result.cause else ""))
-    report.replays = [replays[task_id] for task_id in sorted(replays)]
+    replays = _replays(bench, tasks, image or host_image(), report, jobs=jobs, force=force, watch=watch)
     for episode_id in report.broken:
         _settle(bench, Decided(broken(bench, episode_id, report.broken[episode_id])), report)
         watch.tick(episode_id)
     _decide_all(bench, metas, tasks, replays, report, jobs=jobs, force=force, runs=runs, watch=watch)
     forkserver.close()  # where this process did the work itself, its servers are not needed any more
     return report
+
+
+def _replays(
+    bench: Bench,
+    tasks: dict[str, Task],
+    image: str,
+    report: VerifyReport,
+    *,
+    jobs: int | None,
+    force: bool,
+    watch: Watch,
+) -> dict[str, ReplayResult]:
+    """Replay what was not replayed today, keep each as soon as it is done, and list what is wrong."""
+    found: dict[str, ReplayResult] = {}
+    for task_id, task in tasks.items():
+        earlier = None if force else kept.find(bench, task, image)
+        if earlier is not None:
+            found[task_id] = earlier
+            watch.tick(_replayed(earlier) + " (earlier today)")
+    report.kept_replays = len(found)
+    owed = [task for task_id, task in tasks.items() if task_id not in found]
+    for task, result in pool.run(
+        partial(replay, image=image), owed, jobs=_workers(jobs, len(owed)), preload=(__name__,)
+    ):
+        kept.keep(bench, task, result)
+        found[result.task_id] = result
+        watch.tick(_replayed(result))
+    report.replays = [found[task_id] for task_id in sorted(found)]
+    report.bugs, problem = bugs.enter(bench, tasks, report.replays)
+    if problem:
+        report.problems.append(problem)
+    return found
+
+
+def _replayed(result: ReplayResult) -> str:
+    return f"replayed {result.task_id}" + (f": {result.cause}" if result.cause else "")
 
 
 def _sweep(bench: Bench, ids: list[str]) -> None:

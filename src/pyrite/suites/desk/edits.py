@@ -353,6 +353,9 @@ def _set_kind(element: Node, kind: str) -> None:
     """Both value types; minidom keeps two attributes of one local name apart only by namespace."""
     element.setAttributeNS(_OFFICE, "office:value-type", kind)
     element.setAttributeNS(_CALCEXT, "calcext:value-type", kind)
+    root = element.ownerDocument.documentElement
+    if not root.hasAttribute("xmlns:calcext"):  # only LibreOffice declares it
+        root.setAttribute("xmlns:calcext", _CALCEXT)
 
 
 def _set_text(dom: Node, element: Node, text: str) -> None:

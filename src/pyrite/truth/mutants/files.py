@@ -10,7 +10,7 @@ from sqlite3 import Error as SqliteError
 
 from pyrite.checks.homes import IGNORED, matches, snapshot
 from pyrite.checks.package import Unreadable, read_file
-from pyrite.truth.mutants import databases, documents, grids, sheets, trees
+from pyrite.truth.mutants import databases, documents, grids, images, sheets, trees
 from pyrite.truth.mutants.lines import near_lines
 from pyrite.truth.mutants.model import Change, Mutant, put
 
@@ -144,6 +144,9 @@ def _of_content(change: Change, homes: Homes) -> Iterator[Mutant]:
             yield from _documents(path, ending, before, after)
         elif after.startswith(databases.MAGIC):
             yield from _databases(path, before, after)
+        elif ending in images.ENDINGS:
+            for near in images.near_images(after):
+                yield _written(near.operator, f"{path}#{near.at}", near.what, path, near.data)
         elif ending == ".json":
             yield from _trees(path, before, after)
         else:
