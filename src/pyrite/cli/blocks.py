@@ -155,7 +155,7 @@ def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) ->
         f"{truth['scored']:,} scored ({truth['pass']:,} pass, {truth['fail']:,} fail)"
     )
     lines = [
-        _wrapped(f"{screen.printable(name)}: {counts}", indent=2),
+        wrapped(f"{screen.printable(name)}: {counts}", indent=2),
         f"  success rate {' '.join(filter(None, (value, ends)))} over scored",
     ]
     if truth["method"]:
@@ -482,6 +482,6 @@ def _print_kinds(sections: Sections, *, no_color: bool) -> None:
 def _print_warnings(result: Mapping[str, Any]) -> None:
     if (policy := result.get("uncertain_policy", "failure")) != "failure":
         counts = "is left out" if policy == "drop" else "counts as success"
-        screen.result(_note(f"uncertain {counts}: a stress test; the headline counts it as failure"))
+        screen.result(note(f"uncertain {counts}: a stress test; the headline counts it as failure"))
     for warning in result.get("warnings", ()):
         screen.result(note(warning))
