@@ -34,6 +34,7 @@ from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
 from pyrite.measure.plan import plan_table
+from pyrite.measure.vote import Policy
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
 from pyrite.pool import Silent, Watch
@@ -242,6 +243,8 @@ def measure(
     seed: int | None = None,
     truth: str = "verifier",
     asked: Mapping[str, Any] | None = None,
+    uncertain: Policy | None = None,
+    base_rates: Sequence[float] = (),
 ) -> dict[str, Any]:
     """Figures of every judge, condition and stratum of a bench; strata are never pooled.
 
@@ -250,8 +253,9 @@ def measure(
     (target, delta, policy, sampling), else that of the configuration, else FPR 5 % with 95 % confidence.
     """
     bench = Bench(root)
-    options = figures.options(bench, seed)
-    result = measuring.measure_bench(bench, **options, asked=bench_threshold(bench, asked), truth=truth)
+    options = figures.options(bench, seed) | ({"uncertain": uncertain} if uncertain else {})
+    wanted = bench_threshold(bench, asked)
+    result = measuring.measure_bench(bench, **options, asked=wanted, truth=truth, base_rates=base_rates)
     return {**result, "finding": finding(result)}
 
 

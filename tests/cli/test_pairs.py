@@ -80,7 +80,7 @@ def test_plan_takes_what_is_not_given_from_a_table(
     found = json.loads(capsys.readouterr().out)["assumptions"]
     assert (found["per_task"]["value"], found["fpr"], found["success_rate"]["from"]) == (
         2,
-        {"value": 0.5, "from": "table"},
+        {"value": 0.5, "from": "table", "of": "kind judge"},
         "table",
     )
     assert run(["plan", *arguments(path)[1:]]) == 0

@@ -219,6 +219,24 @@ def test_a_closed_pipe_is_quiet() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("more", ["", "--json"])
+def test_a_failing_gate_fails_though_nobody_reads_its_answer(tmp_path: Path, more: str) -> None:
+    rows = "".join(f"t{k},{int(k < 100)},1\n" for k in range(400))
+    (tmp_path / "v.csv").write_text("task,truth,judge\n" + rows, encoding="utf-8")
+    gate = (
+        f"{sys.executable} -m pyrite gate --table v.csv --truth truth --verdicts judge --cluster task {more}"
+    )
+    for reader in ("true", "head -1"):
+        done = subprocess.run(
+            ["/bin/bash", "-c", f"{gate} | {reader}; exit ${{PIPESTATUS[0]}}"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
+
+
 def test_nothing_is_asked_on_stdin(tmp_path: Path) -> None:
     for verb in ALL:
         arguments = [verb] if verb in {"doctor"} else [verb, str(tmp_path / "none"), *EXTRA.get(verb, [])]

@@ -171,6 +171,16 @@ def test_unusable_answers_are_a_line_where_the_source_tells(tmp_path: Path) -> N
     assert (found["value"], found["answer"]) == (0.2, "FAIL")
 
 
+def test_episodes_without_a_verdict_keep_a_gate_from_passing(tmp_path: Path) -> None:
+    rows = [(f"t{i}", str(i % 2), str(i % 2) if i % 6 == 0 else "", "") for i in range(1200)]
+    third = lines_of(gated(table(tmp_path, rows)))[3]
+    found = part(third, "episodes without")
+    assert (found["answer"], found["reason"]) == ("INSUFFICIENT", "1,000 of 1,200 scored episodes")
+    assert third["answer"] == "INSUFFICIENT"
+    few = [(f"t{i}", str(i % 2), str(i % 2) if i else "", "") for i in range(100)]
+    assert part(lines_of(gated(table(tmp_path, few)))[3], "episodes without")["answer"] == "PASS"
+
+
 def test_looks_share_the_error(tmp_path: Path) -> None:
     path = table(tmp_path, [(f"t{i}", "0", "0", "") for i in range(60)])
     one, five = (lines_of(gated(path, limits=Gate(looks=looks)))[1]["parts"][0] for looks in (1, 5))
@@ -178,51 +188,6 @@ def test_looks_share_the_error(tmp_path: Path) -> None:
     assert one["answer"] == "PASS"
     assert five["high"] == pytest.approx(1 - 0.01 ** (1 / 60))
     assert five["answer"] == "INSUFFICIENT"
-
-
-def test_a_cut_score_needs_a_certificate(tmp_path: Path) -> None:
-    path = table(tmp_path, [(f"t{i}", str(i % 2), "0.7", "") for i in range(20)])
-    options: dict[str, Any] = {"truth": "truth", "cluster": "task", "verdicts": ["judge>=0.5"]}
-    assert answers(gate_table(path, **options))[7] == "INSUFFICIENT"
-    promise = tmp_path / "c.json"
-    promise.write_text(json.dumps({"threshold": 0.5, "fpr": {"value": 0.02}}), encoding="utf-8")
-    found = gate_table(path, **options, certificate=promise)
-    assert answers(found)[7] == "PASS"
-    assert found["inputs"]["certificate"]
-    promise.write_text(json.dumps({"threshold": None, "fpr": None}), encoding="utf-8")
-    assert answers(gate_table(path, **options, certificate=promise))[7] == "FAIL"
-
-
-@pytest.mark.parametrize(
-    ("change", "answer"),
-    [
-        ({"judge": "judge>=0.50", "score": "judge"}, "PASS"),
-        ({"judge": "judge>=0.6", "score": "judge"}, "INSUFFICIENT"),
-        ({"judge": "other>=0.5", "score": "other"}, "INSUFFICIENT"),
-        ({"target": 0.2}, "INSUFFICIENT"),
-        ({"target": 0.05, "policy": "fixed_sequence"}, "PASS"),
-        ({"policy": "conformal"}, "INSUFFICIENT"),
-        ({"fpr": None}, "INSUFFICIENT"),
-    ],
-)
-def test_a_certificate_must_be_of_this_threshold_and_keep_the_limit(
-    change: dict[str, Any], answer: str, tmp_path: Path
-) -> None:
-    path, promise = (
-        table(tmp_path, [(f"t{i}", str(i % 2), "0.7", "") for i in range(20)]),
-        tmp_path / "c.json",
-    )
-    promise.write_text(json.dumps({"threshold": 0.5, "fpr": {"value": 0.02}, **change}), encoding="utf-8")
-    options: dict[str, Any] = {"truth": "truth", "cluster": "task", "verdicts": ["judge>=0.5"]}
-    assert answers(gate_table(path, **options, certificate=promise))[7] == answer
-
-
-@pytest.mark.parametrize("text", ["", "[1]", "{}", "\x00", "[" * 100_000])
-def test_what_is_no_certificate_is_refused(tmp_path: Path, text: str) -> None:
-    path, promise = table(tmp_path, [("t", "0", "0", "")]), tmp_path / "c.json"
-    promise.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"c\.json"):
-        gated(path, certificate=promise)
 
 
 def test_no_row_unknown_word_and_missing_options_are_errors(tmp_path: Path) -> None:
@@ -451,6 +416,18 @@ def test_judges_must_have_seen_the_same(lab: Lab) -> None:
     found = part(lines_of(lab.gate())[9], "same evidence")
     assert found["answer"] == "FAIL"
     assert found["verdicts"] == 160 * 2
+
+
+def test_two_prompts_under_one_label_are_two_judges(lab: Lab) -> None:
+    line = {"judge": "mine", "condition": "E2-last4", "run": 1, "verdict": "failure", "model": "m"}
+    known = {"config": "c", "called_at": "2026-01-01T00:00:00Z", "evidence_sha256": "0" * 64}
+    lines = [
+        VerdictLine.model_validate({**line, **known, "episode_id": name, "prompt_sha256": f"{at % 2}" * 64})
+        for at, name in enumerate(lab.outcomes)
+    ]
+    append_lines(lab.bench.paths.verdict_file("mine", "E2-last4"), lines)
+    found = part(lines_of(lab.gate())[10], "who was asked")
+    assert (found["answer"], found["reason"]) == ("FAIL", "answers to 2 prompts under one label")
 
 
 def test_verdicts_of_another_harness_may_not_say_who_was_asked(lab: Lab) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyrite.cli import run
 from pyrite.errors import InputError, UsageError
 from pyrite.measure.measure import measure_table, undecided
+from pyrite.measure.vote import Policy
 
 
 def table(folder: Path, rows: list[dict[str, Any]], name: str = "t.jsonl") -> Path:
@@ -38,7 +41,9 @@ def sound(result: dict[str, Any]) -> dict[str, Any]:
         for judge in block["judges"].values():
             counts = judge["counts"]
             in_matrix = sum(counts[c] for c in ("tp", "fp", "fn", "tn"))
-            assert in_matrix + counts["missing"] + counts["indeterminate"] == block["truth"]["attempted"]
+            dropped = counts["uncertain"] if judge["uncertain_policy"] == "drop" else 0
+            outside = counts["missing"] + counts["indeterminate"] + dropped
+            assert in_matrix + outside == block["truth"]["attempted"]
             for name in ("fpr", "fdr", "tpr", "precision", "kappa", "inflation"):
                 figure = judge[name]
                 assert (figure["value"] is None or figure["low"] is None) == (figure["reason"] is not None)
@@ -91,7 +96,7 @@ def test_the_other_words(tmp_path: Path) -> None:
     }
     assert judge["uncertain_rate"] == pytest.approx(2 / 5)
     assert judge["fpr"]["value"] == 0.25
-    assert judge["envelope"] == {"low": 0.25, "high": 0.75}
+    assert judge["envelope"] == {"low": 0.25, "drop": 0.5, "high": 0.75, "uncertain": 2}
     assert result["truth"]["bounds"] == [1 / 8, 3 / 8]
     assert any("could not be parsed" in warning for warning in result["warnings"])
     assert any("1 scored episode has no verdict" in warning for warning in result["warnings"])
@@ -292,7 +297,7 @@ def test_all_uncertain_is_zero_and_shown_with_its_rate(tmp_path: Path) -> None:
     judge = sound(measure_table(path, truth="t", cluster="c", verdicts=["j"]))["judges"]["j"]
     assert (judge["fpr"]["value"], judge["tpr"]["value"], judge["uncertain_rate"]) == (0, 0, 1)
     assert judge["fdr"]["reason"] == "nothing_accepted"
-    assert judge["envelope"] == {"low": 0, "high": 1}
+    assert judge["envelope"] == {"low": 0, "drop": None, "high": 1, "uncertain": 3}
 
 
 def test_one_task_is_no_interval(tmp_path: Path) -> None:
@@ -365,7 +370,87 @@ def test_uncertain_as_failure_dropped_and_as_success(tmp_path: Path) -> None:
     """Of 80 negatives 12 success, 8 uncertain, 60 failure."""
     said = ["success"] * 12 + ["uncertain"] * 8 + ["failure"] * 60
     rows = [{"t": "fail", "j": verdict, "c": i} for i, verdict in enumerate(said)]
-    judge = sound(measure_table(table(tmp_path, rows), truth="t", cluster="c", verdicts=["j"]))["judges"]["j"]
+    path = table(tmp_path, rows)
+    judge = sound(measure_table(path, truth="t", cluster="c", verdicts=["j"]))["judges"]["j"]
     assert judge["fpr"]["value"] == 0.15
-    assert judge["envelope"] == {"low": 0.15, "high": 0.25}
+    envelope = {"low": 0.15, "drop": pytest.approx(12 / 72), "high": 0.25, "uncertain": 8}
+    assert judge["envelope"] == envelope
+    stress: dict[Policy, tuple[float, int]] = {}
+    stress = {"failure": (0.15, 80), "drop": (12 / 72, 72), "success": (0.25, 80)}
+    for policy, (rate, negatives) in stress.items():
+        result = sound(measure_table(path, truth="t", cluster="c", verdicts=["j"], uncertain=policy))
+        stressed = result["judges"]["j"]
+        assert result["uncertain_policy"] == policy
+        assert stressed["fpr"]["value"] == pytest.approx(rate)
+        assert stressed["counts"]["fp"] + stressed["counts"]["tn"] == negatives
+        assert (stressed["counts"]["uncertain"], stressed["counts"]["missing"]) == (8, 0)
+        assert (stressed["envelope"], stressed["uncertain_rate"]) == (envelope, 0.1)
     assert judge["selective"]["fpr"]["value"] == pytest.approx(0.1667, abs=5e-5)
+
+
+def test_a_few_large_tasks_are_warned_of(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"t": "fail", "j": "failure", "c": "huge"} for _ in range(200)]
+    rows += [{"t": "fail", "j": "failure", "c": f"c{k}"} for k in range(20)]
+    told = measure_table(table(tmp_path, rows), truth="t", cluster="c", verdicts=["j"])["warnings"]
+    (failed,) = [text for text in told if "failed episodes" in text]
+    assert failed.startswith("one task has 91 % of the failed episodes: its 21 tasks weigh like 1.2")
+    even = [{"t": "fail", "j": "failure", "c": f"c{k // 4}"} for k in range(80)]
+    assert not measure_table(table(tmp_path, even), truth="t", cluster="c", verdicts=["j"])["warnings"]
+
+
+def test_a_group_has_its_judged_rate_and_scores_say_that_they_are_not_broken_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {
+            "t": "pass" if k % 3 == 0 else "fail",
+            "j": int(k % 2 == 0),
+            "c": k // 2,
+            "g": "ab"[k // 30],
+            "s": 0.5,
+        }
+        for k in range(60)
+    ]
+    path = table(tmp_path, rows)
+    result = measure_table(path, truth="t", cluster="c", verdicts=["j"], scores=["s"], group=["g"])
+    judged = result["groups"][0]["judges"]["j"]["judged"]
+    assert (judged["value"], judged["n"]) == (0.5, 30)
+    assert judged["low"] < 0.5 < judged["high"]
+    assert any("--group breaks down verdicts only" in text for text in result["warnings"])
+    command = ["measure", "--table", str(path), "--truth", "t", "--cluster", "c", "--verdicts", "j"]
+    assert run([*command, "--group", "g", "--base-rate", "0.03", "--quiet"]) == 0
+    out = capsys.readouterr().out
+    assert "true and judged success by group, j" in out
+    assert re.search(r"^a +30 +33\.3.% +50\.0.%", out, re.MULTILINE)
+    assert "chance that it orders as truth does, lowest: a and b" in " ".join(out.split())
+    assert re.search(r"j as a reward: J \S+; FDR by success rate \S+.% at\s+3.%", out)
+    for wrong in ("0", "1", "x", "0.1,", "nan", ""):
+        assert run([*command, "--base-rate", wrong, "--quiet"]) == 2
+        assert "shares between 0 and 1" in capsys.readouterr().err
+
+
+def test_the_text_tells_uncertain_from_unreadable_and_what_it_counts_as(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ["success"] * 12 + ["uncertain"] * 8 + ["failure"] * 57 + ["parse_error"] * 3
+    path = table(tmp_path, [{"t": "fail", "j": one, "c": i} for i, one in enumerate(said)])
+    command = [
+        "measure",
+        "--table",
+        str(path),
+        "--truth",
+        "t",
+        "--cluster",
+        "c",
+        "--verdicts",
+        "j",
+        "--quiet",
+    ]
+    assert run(command) == 0
+    out = " ".join(capsys.readouterr().out.replace("\u202f", " ").split())
+    assert "kappa unc err miss" in out
+    assert "null 8 3 0" in out
+    assert "FPR 15.0 % if uncertain counts as failure, 16.7 % if it is left out, 25.0 % if it counts" in out
+    assert "stress test" not in out
+    assert run([*command, "--uncertain", "success"]) == 0
+    assert "uncertain counts as success: a stress test" in capsys.readouterr().out

@@ -134,7 +134,7 @@ def test_a_table_says_the_same_as_a_bench(make_bench: Make, tmp_path: Path) -> N
     of_table, of_bench = plan_table(path, {}, **columns), plan(made.bench, {})
     assert of_table["questions"] == of_bench["questions"]
     assert of_table["detectable"] == of_bench["detectable"]
-    assert of_table["assumptions"]["icc"] == {"value": pytest.approx(1.0), "from": "table"}
+    assert of_table["assumptions"]["icc"] == {"value": pytest.approx(1.0), "from": "table", "of": "kind"}
     alone = plan_table(path, {}, truth="truth", cluster="task")["assumptions"]
     assert (alone["fpr"]["from"], alone["per_task"]) == ("default", {"value": 3, "from": "table"})
     with pytest.raises(UsageError, match="--cluster"):
@@ -156,3 +156,22 @@ def test_a_bench_without_failures_says_nothing(make_bench: Make) -> None:
     made.episode("n0", "task-0", "pass")
     assumed = plan(made.bench, {})["assumptions"]
     assert assumed["fpr"]["from"] == assumed["per_task"]["from"] == "default"
+
+
+def test_a_gate_is_planned_by_tasks_and_not_by_episodes() -> None:
+    for icc in (0.0, 0.3):
+        none = questions(plan(None, {"icc": icc, "per_task": 4}))["gate_none"]
+        assert (none["independent"], none["failed"], none["tasks"]) == (59, 236, 59)
+    rare = questions(plan(None, {"per_task": 0.5}))["gate_none"]
+    assert (rare["failed"], rare["tasks"]) == (59, 118)
+
+
+def test_an_icc_of_nearly_nothing_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    rows = "".join(f"t{k // 4},fail,{int(k % 4 == 0)}\n" for k in range(80))
+    path.write_text("task,truth,judge\n" + rows, encoding="utf-8")
+    found = plan_table(path, {}, truth="truth", cluster="task", verdicts=["judge"])
+    assert found["assumptions"]["icc"] == {"value": 0.1, "from": "table", "of": "judge", "seen": 0.0}
+    assert any("an ICC below 0.1 was seen" in text for text in found["warnings"])
+    said = plan_table(path, {"icc": 0.0}, truth="truth", cluster="task", verdicts=["judge"])
+    assert said["assumptions"]["icc"] == {"value": 0.0, "from": "given"}

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from pyrite.metrics import gate
-from pyrite.metrics.gate import Answer, Bound, all_of, at_least, at_most, bound, clustered_bound, mean_bound
+from pyrite.metrics.gate import (
+    Answer,
+    Bound,
+    all_of,
+    at_least,
+    at_most,
+    bound,
+    clustered_bound,
+    mean_bound,
+    within,
+)
 from pyrite.metrics.intervals import lower_bound, upper_bound
 
 SIZES = st.lists(st.integers(1, 6), min_size=2, max_size=60)
@@ -169,3 +179,21 @@ def test_the_mean_of_one_value_a_task() -> None:
     assert many.high == pytest.approx(0.5 + 1.684875 * np.sqrt(10 / 39 / 40), abs=1e-4)
     assert mean_bound(np.zeros(0), empty="nothing_accepted").reason == "nothing_accepted"
     assert mean_bound(np.zeros(1), empty="x").reason == "single_cluster"
+
+
+@given(
+    st.lists(st.integers(1, 5), min_size=2, max_size=20),
+    st.integers(0, 1000),
+    st.sampled_from([0.02, 0.05, 0.2, 0.5]),
+)
+def test_many_sets_at_once_are_judged_as_one_by_one(totals: list[int], seed: int, limit: float) -> None:
+    n = np.array(totals, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    sets = generator.binomial(n.astype(np.int64), generator.random((6, 1)) ** 3, size=(6, len(n)))
+    events = sets.astype(np.float64)
+    together = within(events, n, limit)
+    for one, kept in zip(events, together, strict=True):
+        high = clustered_bound(one, n, empty="none").high
+        assert high is not None
+        if abs(high - limit) > 1e-9:
+            assert bool(kept) == (high <= limit)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyrite.metrics import plan
+from pyrite.metrics.gate import within
 from pyrite.metrics.intervals import special, upper_bound
 
 N = np.array([4, 4, 4, 3, 4, 2, 4, 5], dtype=float)
@@ -142,3 +143,30 @@ def test_what_cannot_be_asked(wrong: object) -> None:
 
 def test_the_examples_hold() -> None:
     assert doctest.testmod(plan).failed == 0
+
+
+@pytest.mark.parametrize(("per_task", "icc"), [(4.0, 0.0), (4.0, 0.3), (8.0, 0.1)])
+def test_what_a_gate_needs_is_what_the_gate_grants(per_task: float, icc: float) -> None:
+    tasks = plan.gate_tasks(0.05, 0.025, np.array([per_task]), icc=icc)
+    assert tasks is not None
+    generator = np.random.default_rng(99)
+    shape, spread = (1500, tasks), (1 - icc) / icc if icc else 0.0
+    rates = generator.beta(0.025 * spread, 0.975 * spread, shape) if icc else np.full(shape, 0.025)
+    events = generator.binomial(int(per_task), rates).astype(np.float64)
+    power = within(events, np.full(tasks, per_task), 0.05).mean()
+    assert 0.75 < power < 0.86
+
+
+def test_a_gate_counts_tasks_where_nothing_is_accepted() -> None:
+    for each in (1.0, 4.0, 40.0):
+        for icc in (0.0, 0.3, 1.0):
+            assert plan.gate_tasks(0.05, 0.0, np.array([each]), icc=icc) == 59
+    uneven = plan.gate_tasks(0.05, 0.0, np.array([1.0, 1, 1, 9]), icc=0.3)
+    assert uneven == 137  # the first number of such tasks that weighs like 59 of one size
+    sizes = np.resize([1.0, 1, 1, 9], 137)
+    assert sizes.sum() ** 2 / np.square(sizes).sum() > 58.4
+
+
+def test_a_gate_that_nothing_can_pass() -> None:
+    assert plan.gate_tasks(0.05, 0.05, np.array([4.0]), icc=0.3) is None
+    assert plan.gate_tasks(0.05, 0.0499, np.array([4.0]), icc=0.3) is None

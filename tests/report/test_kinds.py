@@ -11,7 +11,6 @@ import pytest
 from tests.measure.conftest import MadeBench
 
 from pyrite.cli import run
-from pyrite.report import kinds
 from pyrite.store.bench import Bench
 
 
@@ -65,10 +64,61 @@ def test_a_declared_mix_stands_below(bench: Bench, capsys: pytest.CaptureFixture
 
 
 def test_without_categories_there_is_no_table(tmp_path: Path) -> None:
-    assert kinds.kinds({"health": None}) is None
     made = MadeBench(Bench.create(tmp_path / "b"))
     for at in range(3):
         made.episode(f"e{at}", f"t{at}", "fail")
     made.verdicts("j", "E1-final", [(f"e{at}", "success") for at in range(3)])
     assert run(["report", str(made.bench.root), "--quiet"]) == 0
-    assert '<table class="forest kind">' not in made.bench.paths.report_html.read_text(encoding="utf-8")
+    page = made.bench.paths.report_html.read_text(encoding="utf-8")
+    assert '<table class="forest kind">' not in page
+    assert "<h3>By kind of failure<" in page, "what is not known of a category is counted still"
+
+
+def rows_of(table: str) -> list[tuple[str, str]]:
+    """(judge, condition) of each row group or row of a table of kinds, in order."""
+    found, condition = [], ""
+    for group, aside, name in re.findall(
+        r'<th scope="rowgroup" class="condition"[^>]*><bdi>(.*?)</bdi>'
+        r'(?:<span class="aside"><bdi>(.*?)</bdi>)?'
+        r'|<th scope="row"[^>]*><bdi>(.*?)</bdi>',
+        table,
+    ):
+        if aside:
+            found.append((group, aside))
+        elif group:
+            condition = group
+        else:
+            found.append((name, condition))
+    return found
+
+
+def test_each_count_stands_once_and_judges_keep_their_order(tmp_path: Path) -> None:
+    made = MadeBench(Bench.create(tmp_path / "b"))
+    rates = {"alpha": 2, "beta": 9, "gamma": 6, "delta": 4, "claim": 5, "accept-all": 20, "reject-all": 0}
+    names = [f"{kind}{at:02d}" for kind in "ug" for at in range(20)]
+    for name in names:
+        category = "F-UNCOMMITTED" if name[0] == "u" else "F-ABORT"
+        made.episode(name, f"t{name[1:]}", "fail", category=category)
+    for judge, accepted in rates.items():
+        lines = [(name, "success" if int(name[1:]) < accepted else "failure") for name in names]
+        made.verdicts(judge, "E1-final", lines)
+        if judge in {"alpha", "beta"}:
+            made.verdicts(judge, "E3-full", lines)
+    assert run(["report", str(made.bench.root), "--quiet"]) == 0
+    page = made.bench.paths.report_html.read_text(encoding="utf-8")
+    drawn = re.search(r'<table class="forest kind">.*?</table>', page, re.DOTALL)
+    counted = re.search(r'<table class="list kinds">.*?</table>', page, re.DOTALL)
+    assert drawn is not None
+    assert counted is not None
+    first, rest = rows_of(drawn.group()), rows_of(counted.group())
+    assert first == [(judge, "E1-final") for judge in ("beta", "gamma", "delta")], "the highest FPR first"
+    assert rest == [
+        ("alpha", "E1-final"),
+        ("claim", "E1-final"),
+        ("beta", "E3-full"),
+        ("alpha", "E3-full"),
+    ]
+    assert "The other judges by kind of failure" in page
+    assert page.count('<table class="list kinds">') == 1
+    assert "look" not in counted.group(), "counts are no rate"
+    assert re.findall(r"Which episodes\? <bdi>(\w+)</bdi>", page) == ["beta", "gamma", "delta", "alpha"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,3 +60,64 @@ def test_no_sign_without_a_digit(value: float) -> None:
     text = numbers.signed(value)
     assert "-" not in text
     assert (text[0] in "+\u2212") == (float(text.strip("+\u2212")) != 0)
+
+
+def test_examples() -> None:
+    assert doctest.testmod(numbers).failed == 0
+
+
+REFUSED = {
+    "threshold": None,
+    "target": 0.05,
+    "delta": 0.05,
+    "sampling": "one_per_task",
+    "n": 58.7,
+    "needed": 59,
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            {"reason": "too_few_negatives: 58 of at least 59", "sampling": "max_per_task", "n": 1},
+            "1 task with failures in the half that chooses, at least 59 needed: about 118 such tasks in all",
+        ),
+        (
+            {"reason": "too_few_negatives: 58 of at least 59", "sampling": "effective_size"},
+            "failed episodes of effective size 58 in the half that chooses, at least 59 needed: "
+            "an effective size of about 118 in all",
+        ),
+        (
+            {"reason": "no_negatives", "n": 0, "needed": 1200},
+            "0 tasks with failures in the half that chooses, at least 1,200 needed: "
+            "about 2,400 such tasks in all",
+        ),
+        (
+            {"reason": "no_candidate_passes", "target": 0.001, "delta": 0.05 / 3},
+            "no threshold keeps FPR at most 0.1\u202f% at 98.33\u202f% confidence",
+        ),
+        (
+            {"reason": "no_candidate_passes", "delta": None},
+            "no threshold keeps FPR at most 5\u202f% on average",
+        ),
+        ({"reason": "single_cluster"}, "all failed episodes in the half that chooses are of one task"),
+        (
+            {"reason": "unreadable_scores"},
+            "almost no score of a failed episode in the half that chooses can be read",
+        ),
+        ({"reason": "a_new_code"}, "a new code"),
+        ({"reason": None, "threshold": 0.5}, ""),
+    ],
+)
+def test_a_refused_threshold_says_what_was_counted_and_how_many_are_needed(
+    more: dict[str, object], said: str
+) -> None:
+    assert numbers.refusal({**REFUSED, **more}) == said
+
+
+@given(st.floats(1e-9, 0.999))
+def test_no_confidence_is_said_to_be_more_than_was_asked_for(delta: float) -> None:
+    said = float(numbers.confidence(delta).split("\u202f")[0])
+    assert said < 100
+    assert said <= 100 * (1 - delta) + 1e-7

@@ -51,7 +51,7 @@ def bench(tmp_path: Any) -> Bench:
     return made.bench
 
 
-def test_a_swap_is_purple_and_names_are_escaped(bench: Bench) -> None:
+def test_a_swap_is_heavier_and_names_are_escaped(bench: Bench) -> None:
     assert run(["report", str(bench.root), "--quiet"]) == 0
     page = bench.paths.report_html.read_text(encoding="utf-8")
     drawn = re.search(r'<svg class="slope".*?</svg>', page, re.DOTALL)

@@ -13,7 +13,7 @@ import pytest
 from pyrite import flow
 from pyrite.cli import run
 from pyrite.errors import UsageError
-from pyrite.measure.gate_known import read_certificate
+from pyrite.measure.gate_threshold import read_certificate, sealed
 from pyrite.measure.measure import measure_table
 from pyrite.measure.scores import Asked
 
@@ -40,9 +40,10 @@ def test_a_certificate_is_what_the_gate_reads(scored: Path, tmp_path: Path) -> N
     result = measured(scored)
     (path,) = flow.write_certificates(tmp_path / "new" / "certs", result)
     found = read_certificate(path)
-    assert found == json.loads(json.dumps({"schema_version": "1", **result["scores"]["s"]["certificate"]}))
-    assert found["threshold"] is not None
-    gated = flow.gate_table(scored, truth="ok", cluster="task", verdicts=[found["judge"]], certificate=path)
+    written = json.loads(path.read_text(encoding="utf-8"))
+    assert written == sealed({"schema_version": "1", **result["scores"]["s"]["certificate"]})
+    assert found.threshold is not None
+    gated = flow.gate_table(scored, truth="ok", cluster="task", verdicts=[found.judge], certificate=path)
     (judge,) = gated["judges"]
     seventh = next(one for one in judge["lines"] if one["line"] == 7)
     assert seventh["answer"] == "PASS"
@@ -58,7 +59,7 @@ def test_another_certificate_is_not_overwritten_unasked(scored: Path, tmp_path: 
         flow.write_certificates(folder, other)
     assert path.read_bytes() == before
     flow.write_certificates(folder, other, force=True)
-    assert read_certificate(path)["target"] == 0.2
+    assert read_certificate(path).target == 0.2
 
 
 def test_no_score_no_certificate(scored: Path, tmp_path: Path) -> None:
@@ -68,6 +69,8 @@ def test_no_score_no_certificate(scored: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "certs").exists()
     with pytest.raises(UsageError, match="not a folder"):
         flow.write_certificates(scored, measured(scored))
+    with pytest.raises(UsageError, match="the name of a file"):
+        flow.write_certificates(tmp_path / "cert.json", measured(scored))
 
 
 def test_the_command_writes_them_and_says_where(
@@ -113,7 +116,5 @@ def test_too_few_tasks_are_told_with_the_number_needed(
     path.write_text("task,ok,s\n" + "".join(f"t{k},{k % 2},0.{k}\n" for k in range(9)), encoding="utf-8")
     command = ["measure", "--table", str(path), "--truth", "ok", "--cluster", "task", "--scores", "s"]
     assert run([*command, "--quiet"]) == 0
-    assert (
-        "no threshold certifies FPR <= 5.0\u202f%: too few negatives, 3 of at least 59"
-        in capsys.readouterr().out
-    )
+    out = capsys.readouterr().out
+    assert "no threshold certifies FPR <= 5.0\u202f%: 3 tasks with failures in the half that" in out

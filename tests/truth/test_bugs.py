@@ -159,3 +159,13 @@ def test_a_hostile_message_of_a_verifier(episodes: Any, make_task: Any) -> None:
     json.loads(episodes.bench.paths.suite_bugs.read_text())
     assert bugs.read(episodes.bench).open
     assert kept.find(episodes.bench, task, "image-1") is not None
+
+
+def test_each_entry_speaks_of_its_own_state(episodes: Any, make_task: Any) -> None:
+    episodes.add("e1", episodes.GOOD)
+    task = make_task(
+        states={**episodes.STATES, "good": BROKEN, "alike": ("harmless", {"note.txt": "4502"}, ())}
+    )
+    found = {one.state: one.detail for one in run(episodes.bench, task).bugs.open}
+    assert found["good"] == "good state good: fail"
+    assert found["alike"] == ""

@@ -52,7 +52,7 @@ def test_one_replay_serves_all_agents_and_later_runs(
     second = run(episodes.bench, task)
     assert counted == ["note-4500"]
     assert (first.kept_replays, second.kept_replays) == (0, 1)
-    assert "1 tasks replayed (1 earlier today)" in second.summary()
+    assert "1 task replayed (1 earlier today)" in second.summary()
     late = episodes.bench.truth("e-late")
     assert late.outcome == "fail"
     assert late.replay == first.replays[0].record

@@ -394,4 +394,4 @@ def test_progress_is_told(episodes: Any, make_task: Any) -> None:
     report = run(episodes.bench, make_task(), watch=watch)
     assert (watch.total, watch.said) == (2, ["replayed note-4500", "w1 pass"])
     json.dumps(report.as_json(), allow_nan=False)
-    assert report.summary() == "1 episodes: 1 pass, 0 fail, 0 indeterminate; 1 tasks replayed"
+    assert report.summary() == "1 episode: 1 pass, 0 fail, 0 indeterminate; 1 task replayed"

@@ -24,13 +24,16 @@ _REWARD_LIMIT = 1 << 20
 _OUTPUT_LIMIT = 64 << 20
 
 _BOOTSTRAP = re.compile(
+    r"^[^\w/\n]{0,20}(?:\S{1,60}: (?:line \d+: )?){0,3}(?:"
     r"could not resolve host|temporary failure (?:in name resolution|resolving)|name or service not known"
     r"|unable to locate package|failed to fetch|no matching distribution found"
-    r"|could not find a version that satisfies|failed to download|^curl: \(\d+\)"
-    r"|\b(?:uvx?|curl|wget|pip3?|pytest|python3?|apt-get|npm|node|git): (?:command )?not found"
-    r"|no module named ['\"]?pytest\b|network is unreachable",
+    r"|could not find a version that satisfies|failed to download"
+    r"|(?:uvx?|curl|wget|pip3?|pytest|python3?|apt-get|npm|node|git): (?:command )?not found"
+    r"|no module named ['\"]?pytest\b|network is unreachable|\(\d+\) could not)|^curl: \(\d+\)",
     re.IGNORECASE | re.MULTILINE,
 )
+"""What an installer says at the start of a line, behind words such as `E: ` or `bash: line 3: `; the same
+words inside a line may be quoted from a file of the agent."""
 _TESTED = re.compile(r"\b[1-9]\d* (?:passed|failed|errors?)\b|\bcollected [1-9]\d* items?\b", re.IGNORECASE)
 _UNSTARTED = frozenset({126, 127})
 """Exit codes of a shell that could not start a program."""

@@ -42,8 +42,9 @@ def graded(
     return found
 
 
-def graded_file(path: Path, *, scale: Scale = UNIT) -> Graded:
+def graded_file(path: Path | str, *, scale: Scale = UNIT) -> Graded:
     """The score of a finished example, from its result.txt; a file that is not there is no 0."""
+    path = Path(path)
     try:
         text = read_file(path, _LIMIT).decode("utf-8").strip()
     except Unreadable as exc:
@@ -75,7 +76,7 @@ def parsed(text: str, where: str) -> Seen:
     if not text.strip():
         return Seen(How.UNREADABLE, why=f"{where} is empty")
     try:
-        return Seen(How.ANSWERED, float(text))
+        return Seen(How.ANSWERED, float(text if text.isascii() else "none"))
     except ValueError:
         return Seen(How.ANSWERED, text, f"{where} holds {shown(text)!r:.60}, expected a number")
 

@@ -26,6 +26,14 @@ _CODE = re.compile(
     r"|(?:^|[;&|\n(][ \t]*)(?:sudo\s+)?\S+\.(?:sh|py|js|ps1)(?:\s|$)|(?:^|[\s;&|])\./\S"
     r"|\s--start\b|\bsystemctl\s+(?:start|restart)\b|\bservice\s+\S+\s+start\b"
 )
+_CHANGES = re.compile(
+    r"(?:^|[;&|\n({`]|\$\()\s*(?:sudo\s+)?(?:\S*/)?(?:rm|rmdir|mv|cp|mkdir|touch|tee|ln|chmod|chown|truncate|dd"
+    r"|kill|pkill|killall|reboot|shutdown)\s"
+    r"|\bsed\s+(?:-\S+\s+)*-i|\b(?:gsettings|kwriteconfig\d?)\s+(?:set|reset)\b|\bdconf\s+(?:write|load|reset)\b"
+    r"|\bgit\s+(?:-\S+\s+)*(?:add|am|apply|checkout|commit|merge|pull|push|rebase|reset|stash|switch|clean)\b"
+    r"|\s-delete\b|\s-exec\s+(?:rm|mv|cp|sed)\b|\bcrontab\s+-(?:r|e)\b"
+    r"|(?<![0-9<>&=-])>{1,2}\s*(?!/dev/(?:null|stdout|stderr)\b)[^\s&>|=0-9]"
+)
 _SHELL = re.compile(r"^(?:/usr)?(?:/bin/)?(?:ba|z|da)?sh$")
 _HISTORY = re.compile(r"\.bash_history\b")
 _LISTING = re.compile(r"^\s*(?:ls|dir|find|code\s+--list-extensions)\b")
@@ -104,16 +112,18 @@ def starts_app(text: str) -> str:
 
 
 def runs_code(text: str, argv: tuple[str, ...] | None = None) -> bool:
-    """A getter's command that starts something or runs a script, and does not only read.
+    """A getter's command that starts something, runs a script or changes something: it does not only read.
 
     `bash -c` alone is no script: what it is given is looked at instead.
 
-    >>> runs_code("bash eval.sh"), runs_code("ls -R /home"), runs_code("pulseaudio --start")
+    >>> runs_code("bash eval.sh"), runs_code("ls -R /home 2>/dev/null"), runs_code("pulseaudio --start")
     (True, False, True)
+    >>> runs_code("sed -i s/a/b/ x"), runs_code("echo $(xdotool key ctrl+s)"), runs_code("sort a > b")
+    (True, True, True)
     """
     if argv and len(argv) > 2 and _SHELL.match(argv[0]) and argv[1] == "-c":
         return runs_code(argv[2])
-    return _CODE.search(text) is not None
+    return any(found.search(text) for found in (_CODE, _CHANGES, _GUI))
 
 
 def pipes_in_argv(argv: tuple[str, ...] | None) -> bool:

@@ -101,11 +101,11 @@ class Replayed:
 
     @property
     def exit_code(self) -> int:
-        """1: it accepts or rejects wrongly. 3: the gold got no answer, so nothing is known. 0: neither."""
+        """1: it accepts or rejects wrongly. 3: the gold, or every wrong file, got no answer. 0: neither."""
         counts = self.document["counts"]
         if counts["false_accepts"] or counts["false_rejects"]:
             return 1
-        return 0 if self.document["gold"] == "right" else 3
+        return 0 if self.document["gold"] == "right" and self.document["wrong_answered"] else 3
 
 
 def replay(ask: Ask, watch: Watch | None = None) -> Replayed:
@@ -327,8 +327,9 @@ def _document(ask: Ask, cases: Sequence[Case], refused: Mapping[str, str]) -> di
     held = [case for case in cases if case.kind != "result"]
     non_answers = Counter(case.why for case in held if case.verdict == "indeterminate")
     decided = [case for case in held if case.accepts is not None]
+    wrong_answered = sum(case.kind in {"initial", "near_miss"} for case in decided)
     constant = None
-    if len({case.accepts for case in decided}) == 1 and kinds["near_miss"] + kinds["initial"]:
+    if len({case.accepts for case in decided}) == 1 and 0 < wrong_answered < len(decided):
         constant = "accepts" if decided[0].accepts else "rejects"
     return {
         "schema_version": "1",
@@ -350,6 +351,7 @@ def _document(ask: Ask, cases: Sequence[Case], refused: Mapping[str, str]) -> di
             "equivalent": verdicts["equivalent"],
             "fractions": sum(case.fraction for case in held),
         },
+        "wrong_answered": wrong_answered,
         "non_answers": {kind: non_answers[kind] for kind in answers.NON_ANSWERS if non_answers[kind]},
         "constant": constant,
         "result": next((_row(case) for case in cases if case.kind == "result"), None),

@@ -168,9 +168,11 @@ def run(arguments: list[str]) -> int:
 
 
 def _run(arguments: list[str], signals: list[int]) -> int:
+    from pyrite.cli import screen
+
     try:
         done = app.main(arguments, prog_name="pyrite", standalone_mode=False)
-        sys.stdout.flush()
+        screen.flush()
         return done if isinstance(done, int) else 0
     except click.ClickException as exc:
         return _tell(_usage(exc), arguments)

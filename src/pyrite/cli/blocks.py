@@ -163,10 +163,12 @@ def truth_text(name: str, truth: Mapping[str, Any], extra: Mapping[str, Any]) ->
     ends = interval(truth["low"], truth["high"])
     if truth["rate"] is not None and not ends:
         ends = f"[no interval: {words(truth.get('reason'))}]"
+    counts = (
+        f"{truth['attempted']:,} attempted, {truth['indeterminate']:,} indeterminate, "
+        f"{truth['scored']:,} scored ({truth['pass']:,} pass, {truth['fail']:,} fail)"
+    )
     lines = [
-        f"{screen.printable(name)}: {truth['attempted']:,} attempted, "
-        f"{truth['indeterminate']:,} indeterminate, "
-        f"{truth['scored']:,} scored ({truth['pass']:,} pass, {truth['fail']:,} fail)",
+        wrapped(f"{screen.printable(name)}: {counts}", indent=2),
         f"  success rate {' '.join(filter(None, (value, ends)))} over scored",
     ]
     if truth["method"]:
@@ -322,6 +324,7 @@ def judge_table(sections: Sections, *, no_color: bool) -> None:
         ("FDR", "right"),
         ("kappa", "right"),
         ("unc", "right"),
+        ("err", "right"),
         ("miss", "right"),
     ]
 
@@ -337,7 +340,8 @@ def judge_table(sections: Sections, *, no_color: bool) -> None:
             (short_rate(judge["tpr"]), ""),
             (percent(judge["fdr"]["value"]), ""),
             (numbers.coefficient(judge["kappa"]["value"]), ""),
-            (str(counts["uncertain"] + counts["parse_error"]), ""),
+            (str(counts["uncertain"]), ""),
+            (str(counts["parse_error"]), ""),
             (str(counts["missing"]), ""),
         ]
 
@@ -404,14 +408,42 @@ def _print_table_result(result: Mapping[str, Any], *, no_color: bool) -> None:
     scores_text.print_beside(result["judges"])
     scores_text.print_scores(result["scores"])
     for group in result.get("groups", ()):
-        name = ", ".join(f"{key} = {_cut(value)}" for key, value in group["by"].items())
-        screen.result("\n" + truth_text(name, group["truth"], {}))
+        screen.result("\n" + truth_text(_named(group["by"]), group["truth"], {}))
         if group["judges"]:
             screen.result("")
             judge_table([("", group["judges"])], no_color=no_color)
+    for judge in result["judges"]:
+        _group_table(judge, result.get("groups", ()), no_color=no_color)
     for ranks in result.get("ranks", {}).values():
         people_text.print_ranks(ranks)
     _print_warnings(result)
+
+
+def _group_table(judge: str, groups: Sequence[Mapping[str, Any]], *, no_color: bool) -> None:
+    """True against judged success of each group: what an agent would seem to gain or lose by the judge."""
+    decided = [(", ".join(map(_cut, one["by"].values())), one["judges"][judge]) for one in groups]
+    if not decided:
+        return
+    columns = [
+        ("group", "left"),
+        ("n", "right"),
+        ("truly passed", "right"),
+        ("judged passed [95 % CI]", "right"),
+        ("inflation pp", "right"),
+    ]
+    rows = []
+    for name, block in decided:
+        counts = block["counts"]
+        n = counts["tp"] + counts["fp"] + counts["fn"] + counts["tn"]
+        true = percent((counts["tp"] + counts["fn"]) / n) if n else numbers.null()
+        cells = [name, f"{n:,}", true, short_rate(block["judged"]), _points(block["inflation"])]
+        rows.append([(cell, "") for cell in cells])
+    screen.result(f"\ntrue and judged success by group, {screen.printable(judge)}")
+    screen.table(columns, rows, no_color=no_color, fold=True)
+
+
+def _named(by: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{key} = {_cut(value)}" for key, value in by.items())
 
 
 def _cut(value: str | None) -> str:
@@ -461,5 +493,8 @@ def _print_kinds(sections: Sections, *, no_color: bool) -> None:
 
 
 def _print_warnings(result: Mapping[str, Any]) -> None:
+    if (policy := result.get("uncertain_policy", "failure")) != "failure":
+        counts = "is left out" if policy == "drop" else "counts as success"
+        screen.result(note(f"uncertain {counts}: a stress test; the headline counts it as failure"))
     for warning in result.get("warnings", ()):
         screen.result(note(warning))

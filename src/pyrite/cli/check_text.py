@@ -164,8 +164,11 @@ def _verdict(result: Mapping[str, Any]) -> str:
     counts = result["counts"]
     if result["ok"]:
         skipped = ", archived states only" if result["states_only"] else ""
-        return f"fit to ship{skipped}: all {counts['tasks']} tasks"
+        live = sum(1 for task in result["tasks"] if (task["live"] or {}).get("run") == "ran")
+        asked = f", {live} of them in the real application too" if live else ""
+        return f"fit to ship{skipped}: all {counts['tasks']} tasks{asked}"
     if result["ok"] is None:
         number = numbers.count(counts["not_run"], "active task")
-        return f"not decided: {number} not asked in the real application"
+        why = next((task["live"]["why"] for task in result["tasks"] if task["ok"] is None), "")
+        return f"not decided: {number} not asked in the real application{f': {why}' if why else ''}"
     return f"held back: {counts['held']} of {counts['tasks']} tasks"

@@ -9,12 +9,14 @@ from typing import Any, Literal, get_args
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.options import bench_or_table, column_names, columns, one_source
+from pyrite.cli.options import base_rates, bench_or_table, column_names, columns, one_source
 
 Rule = Literal["fixed_sequence", "neyman_pearson", "conformal"]
 RULES: tuple[Rule, ...] = get_args(Rule)
 Sampling = Literal["one_per_task", "max_per_task", "effective_size"]
 SAMPLINGS: tuple[Sampling, ...] = get_args(Sampling)
+Policy = Literal["failure", "drop", "success"]
+POLICIES: tuple[Policy, ...] = get_args(Policy)
 TRUTHS = ("verifier", "labels")
 """Whose word on an episode of a bench counts."""
 
@@ -72,6 +74,8 @@ def _asked(
 @click.option("--sampling", type=click.Choice(SAMPLINGS), help=f"What of a task. [default: {SAMPLINGS[0]}]")
 @click.option("--certificates", type=click.Path(path_type=Path), help="Write the thresholds' certificates.")
 @click.option("--force", is_flag=True, help="Overwrite other certificates.")
+@click.option("--uncertain", type=click.Choice(POLICIES), help="Counts as this. [default: failure]")
+@click.option("--base-rate", callback=base_rates, help="Success rates of projected FDRs.")
 @click.option("--seed", type=int, help="Of the bootstrap. [default: as asked of run, else 0]")
 @common
 def measure(
@@ -85,6 +89,8 @@ def measure(
     sampling: Sampling | None,
     certificates: Path | None,
     force: bool,
+    uncertain: Policy | None,
+    base_rate: tuple[float, ...],
     seed: int | None,
     as_json: bool,
     quiet: bool,
@@ -106,10 +112,12 @@ def measure(
     asked = _asked(fpr_target, delta, threshold_rule, sampling)
     with progress.stage("measure") as stage:
         if bench is not None:
-            result = flow.measure(bench, seed=seed, truth=truth or TRUTHS[0], asked=asked)
+            how: dict[str, Any] = {"truth": truth or TRUTHS[0], "uncertain": uncertain}
+            result = flow.measure(bench, seed=seed, asked=asked, base_rates=base_rate, **how)
         else:
             assert table is not None
-            result = flow.measure_table(table, **of_a_table, seed=seed or 0, asked=flow.threshold(asked))
+            how = {"asked": flow.threshold(asked), "uncertain": uncertain or POLICIES[0]}
+            result = flow.measure_table(table, **of_a_table, seed=seed or 0, base_rates=base_rate, **how)
         stage.summary = blocks.measured(result)
     written = flow.write_certificates(certificates, result, force=force) if certificates else ()
     _show(result, written, as_json=as_json, no_color=no_color)

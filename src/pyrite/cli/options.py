@@ -29,6 +29,20 @@ def column_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     return names
 
 
+def base_rates(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...]:
+    """Shares between commas, each above 0 and below 1."""
+    found = []
+    for part in (value or "").split(",") if value is not None else ():
+        try:
+            rate = float(part)
+        except ValueError:
+            rate = -1.0
+        if not 0 < rate < 1:
+            raise click.BadParameter(f"{part.strip()[:40]!r}; expected shares between 0 and 1: 0.03,0.1")
+        found.append(rate)
+    return tuple(found)
+
+
 def bench_or_table(command: Command) -> Command:
     """[BENCH] or --table FILE with the columns that say what its rows mean; `columns()` has their values."""
     for option in reversed(
@@ -36,7 +50,7 @@ def bench_or_table(command: Command) -> Command:
             click.argument("bench", type=click.Path(path_type=Path), required=False),
             click.option("--table", type=click.Path(path_type=Path), help="CSV, JSONL, JSON array, Parquet."),
             _column("--truth", help="Truth column, or COL>=T to binarise a score."),
-            _column("--verdicts", named=True, help="Verdict columns, one a judge; COL>=T binarises."),
+            _column("--verdicts", named=True, help="Verdict columns; COL>=T binarises."),
             _column("--cluster", help="Column of what episodes share: the task."),
             _column("--cluster-strip", help="Regular expression to cut from the cluster."),
             _column("--map", "mapping", multiple=True, metavar="VALUE=OUTCOME", help="What VALUE means."),

@@ -134,7 +134,7 @@ def _method(result: Mapping[str, Any]) -> str:
     made = f" ({', '.join(methods)})" if methods else ""
     return (
         f"Test: sign flips by {' or '.join(units)}{made}, p after Holm over the pairs of a table. Interval: "
-        f"{level}, one pair at a time. detectable: the smallest difference "
+        f"{level}, one pair at a time. detectable: the smallest difference of one pair, before Holm, "
         f"found with {100 * result['power']:.0f}{THIN}% power on these episodes."
     )
 
@@ -189,9 +189,15 @@ def _assumptions(assumed: Mapping[str, Any]) -> Iterator[str]:
             shown = f"{one['value']:.2f}" if name.startswith("icc") else numbers.percent(one["value"])
             if name in {"difference", "half_width"}:
                 shown = numbers.distance(one["value"])
-            yield f"{title} {shown} ({_SOURCES[one['from']]})"
+            yield f"{title} {shown} ({_source(one)})"
     one = assumed["per_task"]
     yield f"{one['value']:.3g} failed episodes a task ({_SOURCES[one['from']]})"
+
+
+def _source(one: Mapping[str, Any]) -> str:
+    """Where an assumption is from, of which judge, and what was seen where more is taken."""
+    seen = f"{one['seen']:.2f} seen" if "seen" in one else _SOURCES[one["from"]]
+    return f"{seen}, {screen.printable(one['of'])}" if one.get("of") else seen
 
 
 def _number(value: int | None) -> str:

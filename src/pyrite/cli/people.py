@@ -22,6 +22,7 @@ from pyrite.cli import common, examples
     "--category", metavar="CODE", help="How it failed: F-ABORT F-CLAIM F-UNCOMMITTED F-WRONGTARGET …"
 )
 @click.option("--outcome", help="pass, fail or indeterminate, as this person sees it.")
+@click.option("--process-score", type=float, help="How well it went about it, 0 to 1 (good from 0.8).")
 @click.option(
     "--annotator", required=True, envvar="PYRITE_ANNOTATOR", help="Who says so. [env: PYRITE_ANNOTATOR]"
 )
@@ -37,6 +38,7 @@ def label(
     episode: Path,
     category: str | None,
     outcome: str | None,
+    process_score: float | None,
     annotator: str,
     comment: str,
     stage: str,
@@ -55,7 +57,13 @@ def label(
     from pyrite.store import labels
 
     added = labels.label(
-        episode, category=category, outcome=outcome, annotator=annotator, comment=comment, stage=stage
+        episode,
+        category=category,
+        outcome=outcome,
+        process_score=process_score,
+        annotator=annotator,
+        comment=comment,
+        stage=stage,
     )
     if as_json:
         screen.result_json(added)

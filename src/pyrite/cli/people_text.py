@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyrite.cli import screen
 from pyrite.measure.finding import is_shortcut
-from pyrite.report.numbers import coefficient, count, few, points, points_interval, rate, ratio
+from pyrite.report.numbers import coefficient, count, few, percent, points, points_interval, rate, ratio
 
 MOST = 6
 """Groups that are named in a line."""
+LEAST = 3
+"""Pairs of groups that are named in a line."""
 
 
 def print_ranks(judges: Mapping[str, Mapping[str, Any] | None]) -> None:
@@ -27,7 +29,15 @@ def print_ranks(judges: Mapping[str, Mapping[str, Any] | None]) -> None:
         more = len(ranks["rank_changes"]) - len(moved)
         places = ", ".join([*moved, *([f"{more} more"] if more > 0 else [])]) or "no place changes"
         kept = f"pairs in the same order {rate(ranks['concordance'])}"
-        _print(f"ranks    {name[:60]} by {ranks['by']}: {places}; {kept}")
+        _print(f"ranks    {name[:60]} by {ranks['by']}: {places}; {kept}{_least_sure(ranks['pairs'])}")
+
+
+def _least_sure(pairs: Sequence[Mapping[str, Any]]) -> str:
+    """The pairs that a judge would most likely put in the wrong order, with the chance of the right one."""
+    known = [one for one in pairs if one["probability"] is not None]
+    least = sorted(known, key=lambda one: one["probability"])[:LEAST]
+    shown = [f"{one['a'][:40]} and {one['b'][:40]} {percent(one['probability'])}" for one in least]
+    return f"; chance that it orders as truth does, lowest: {', '.join(shown)}" if shown else ""
 
 
 def print_people(result: Mapping[str, Any]) -> None:

@@ -69,6 +69,9 @@ def headline(document: Mapping[str, Any]) -> str:
         return f"It {' and '.join(wrong)}."
     if not counts["initial"] + counts["near_miss"]:
         return "It accepts the expected file; no wrong file could be made to test it."
+    if not document["wrong_answered"]:
+        none = numbers.count(counts["initial"] + counts["near_miss"], "wrong file")
+        return f"It accepts the expected file and gives no answer to any of {none}: they are not told apart."
     return "It accepts every right file and rejects every wrong one that it gave an answer to."
 
 

@@ -26,6 +26,8 @@ def print_beside(judges: Mapping[str, Any]) -> None:
     """What stands beside the figures of judges: repeated runs, scores, corrected rates."""
     lines: list[str] = []
     for name, block in judges.items():
+        lines += uncertain_lines(name, block)
+        lines += reward_lines(name, block)
         lines += agreement_lines(name, block)
         lines += consistency_lines(name, block.get("consistency"))
         lines += score_lines(name, block["scores"]) if block.get("scores") else ()
@@ -48,6 +50,35 @@ def score_lines(name: str, block: Mapping[str, Any]) -> Iterator[str]:
     yield f"  AUC {_coefficient(block['auc'])}"
     yield from _certificate(block["certificate"])
     yield from _calibration(block["calibration"])
+
+
+def uncertain_lines(name: str, block: Mapping[str, Any]) -> Iterator[str]:
+    """The FPR by what uncertain counts as; nothing where no failed episode got that answer."""
+    found = block["envelope"]
+    if found["uncertain"]:
+        low, drop, high = (percent(found[key], reason="no_negatives") for key in ("low", "drop", "high"))
+        yield (
+            f"{screen.printable(name)}: FPR {low} if uncertain counts as failure, {drop} if it is left out, "
+            f"{high} if it counts as success ({found['uncertain']:,} such answers to failed episodes)"
+        )
+
+
+def reward_lines(name: str, block: Mapping[str, Any]) -> Iterator[str]:
+    """What a trainer gets: Youden's J, the FDR at other success rates and with one episode a task."""
+    found = block["training"]
+    if is_shortcut(name.split(", ")[0]) or found["youden"] is None or found["youden"] >= 1:
+        return
+    at = [
+        f"{percent(one['value'], reason=one['reason'])} at {100 * float(rate):g}{THIN}%"
+        for rate, one in found["fdr_at"].items()
+    ]
+    one_each = found["fdr_one_per_task"]
+    each = percent(one_each["value"], reason=one_each["reason"])
+    gain = numbers.coefficient(found["youden"])
+    yield (
+        f"{screen.printable(name)} as a reward: J {gain}; FDR by success rate {', '.join(at)}; with one "
+        f"accepted episode a task {each}"
+    )
 
 
 def agreement_lines(name: str, block: Mapping[str, Any]) -> Iterator[str]:
@@ -117,8 +148,7 @@ def claim_lines(effect: Mapping[str, Any]) -> Iterator[str]:
 def _certificate(found: Mapping[str, Any]) -> Iterator[str]:
     target = percent(found["target"])
     if found["threshold"] is None:
-        why, _, rest = str(found["reason"]).partition(": ")
-        yield f"  no threshold certifies FPR <= {target}: {numbers.words(why)}{f', {rest}' if rest else ''}"
+        yield f"  no threshold certifies FPR <= {target}: {numbers.refusal(found)}"
         return
     sure = "" if found["delta"] is None else f" with {100 * (1 - found['delta']):.4g}{THIN}% confidence"
     average = " on average only" if found["delta"] is None else ""
@@ -131,25 +161,33 @@ def _certificate(found: Mapping[str, Any]) -> Iterator[str]:
     )
     elsewhere = found["fpr"] or {"value": None, "reason": found["fpr_reason"]}
     hard = f", hard negatives {numbers.rate(found['hard_fpr'])}" if found["hard_fpr"] else ""
+    weighed = " (the promise is of tasks, this rate of episodes)" if _by_task(found) else ""
     yield (
         f"  on {count(found['held_out_tasks'], 'other task')}: FPR {numbers.rate(elsewhere)}{hard}, "
-        f"TPR {numbers.rate(found['tpr'])}"
+        f"TPR {numbers.rate(found['tpr'])}{weighed}"
     )
+
+
+def _by_task(found: Mapping[str, Any]) -> bool:
+    """Whether one number a task chose the threshold, where tasks have several failed episodes."""
+    several: bool = found["calibration_negatives"] > found["calibration_tasks"]
+    return several and found["sampling"] != "effective_size"
 
 
 def _calibration(found: Mapping[str, Any]) -> Iterator[str]:
     if found["reason"]:
         yield f"  calibration null: {numbers.words(found['reason'])}"
         return
+    mean = _mean(found["mean_on_failures"])
     skill = "" if found["skill"] is None else f", skill {numbers.coefficient(found['skill'])}"
     yield (
         f"  as a probability: Brier {found['brier']['value']:.3f}{skill}, ECE {found['ece']:.3f} over "
-        f"{found['binning']}; failed episodes get {_mean(found['mean_on_failures'])} on average"
+        f"{found['binning']}; failed episodes get {mean} on average"
     )
 
 
 def _gone(block: Mapping[str, Any]) -> str:
-    parts = [f"{block[key]:,} {key}" for key in ("missing", "unreadable") if block[key]]
+    parts = [f"{block[key]:,} {key}" for key in ("missing", "unreadable", "infinite") if block[key]]
     return f" ({', '.join(parts)})" if parts else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import threading
@@ -117,7 +118,7 @@ class Stage:
 
 def result(text: str) -> None:
     """Print a plain result; text of an episode in it cannot move the cursor or set a title."""
-    sys.stdout.write("\n".join(printable(line) for line in text.split("\n")) + "\n")
+    _write("\n".join(printable(line) for line in text.split("\n")) + "\n")
 
 
 def result_json(document: Any) -> None:
@@ -125,20 +126,42 @@ def result_json(document: Any) -> None:
     if is_dataclass(document) and not isinstance(document, type):
         document = {"schema_version": "1", **asdict(document)}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=_plain)
-    sys.stdout.write(_UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
+    _write(_UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n")
 
 
 def result_json_long(document: Mapping[str, Any], **lists: Iterable[Mapping[str, Any]]) -> None:
     """Print one JSON document whose last keys are lists that may be too long to be held."""
     head = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False, default=_plain)
-    sys.stdout.write(head.removesuffix("\n}"))
+    _write(head.removesuffix("\n}"))
     for name, rows in lists.items():
-        sys.stdout.write(f",\n  {json.dumps(name)}: [")
+        _write(f",\n  {json.dumps(name)}: [")
         for number, row in enumerate(rows):
             line = json.dumps(row, ensure_ascii=True, allow_nan=False)
-            sys.stdout.write(f"{',' if number else ''}\n    {line}")
-        sys.stdout.write("\n  ]")
-    sys.stdout.write("\n}\n")
+            _write(f"{',' if number else ''}\n    {line}")
+        _write("\n  ]")
+    _write("\n}\n")
+
+
+def flush() -> None:
+    """Hand over what was printed, as far as somebody still reads it."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _unread()
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        _unread()
+
+
+def _unread() -> None:
+    """The reader has gone: print into nothing, so that the command ends with the code of its answer."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
 
 
 def _plain(value: object) -> object:
@@ -187,10 +210,10 @@ def _console(*, stderr: bool, no_color: bool) -> Console:
     from rich import console
 
     class Console(console.Console):
-        """Leaves a closed pipe to the caller; rich itself would end with the code of a failed check."""
+        """Goes on where the reader has gone; rich itself would end with the code of a failed check."""
 
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
+            _unread()
 
     file = sys.stderr if stderr else sys.stdout
     width = None if file.isatty() else 100

@@ -305,7 +305,9 @@ def _facts(facts: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _labels(given: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for one in given[-_LISTED:]:
-        said = " ".join(filter(None, (one["outcome"], one["category"], one["comment"])))
+        process = one["process_score"]
+        how = None if process is None else f"process {process:g}"
+        said = " ".join(filter(None, (one["outcome"], one["category"], how, one["comment"])))
         yield field("label", plain(cut(f"{one['annotator']}, {one['stage']}: {said}", 300)))
 
 
@@ -332,7 +334,8 @@ def _verdicts(spoken: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def label_text(added: Mapping[str, Any]) -> str:
     """What a label changed."""
     label = added["label"]
-    said = " ".join(str(part) for part in (label.outcome, label.category) if part is not None)
+    process = None if label.process_score is None else f"process {label.process_score:g}"
+    said = " ".join(str(part) for part in (label.outcome, label.category, process) if part is not None)
     lines = [f"label    {label.episode_id}: {said}, {plain(label.annotator)}, {label.stage}"]
     if added["outcome"] is None:
         lines.append("counts   once the episode is verified")

@@ -19,7 +19,7 @@ from pyrite.measure.health import health_block
 from pyrite.measure.scores import Asked
 from pyrite.measure.strata import strata_blocks, truth_strata
 from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Episodes, Factor, Table
-from pyrite.measure.vote import votes_of
+from pyrite.measure.vote import Policy, votes_of
 from pyrite.metrics.intervals import LEVEL
 from pyrite.records import BLAME, SCHEMA_VERSION, SOURCES, Outcome
 from pyrite.store import episodes as attempts
@@ -48,12 +48,15 @@ def measure_bench(
     seed: int = 0,
     asked: Asked | None = None,
     truth: str = "verifier",
+    uncertain: Policy = "failure",
+    base_rates: Sequence[float] = (),
 ) -> dict[str, Any]:
     """Every figure of a bench: a block a stratum, in it one a condition, in it one a judge.
 
     `lead` is the first of natural, weakened, perturbed, scripted that has failures. `indeterminate`,
     `unverified` and `broken` list every attempted episode that is not scored; `unattributed` counts
-    those of them that stand in no stratum. `asked` is the threshold that judges with scores get. `truth`
+    those of them that stand in no stratum. `asked` is the threshold that judges with scores get,
+    `uncertain` what such a verdict counts as in rates, ranks and rewards. `truth`
     is verifier, or labels for what people say; `both` has either where there are both. Raises as
     `table_from_bench` does, with labels `UsageError` where there is no outcome in them.
     """
@@ -62,13 +65,14 @@ def measure_bench(
     verified = _joined(bench, found)
     said = people.read(labels.lines(bench), verified.episodes.ids)
     table = labelled.by_people(bench, verified, said) if of_people else verified
-    settings = Settings(level, resamples, seed)
-    strata, warnings = strata_blocks(table, settings, asked)
+    settings = Settings(level, resamples, seed, uncertain, tuple(base_rates))
+    strata, warnings = strata_blocks(table, settings, asked, truth=truth)
     lead = _lead({name: block["truth"] for name, block in strata.items()})
     kin = table.episodes.family
     return {
         "schema_version": SCHEMA_VERSION,
         "level": level,
+        "uncertain_policy": uncertain,
         "bench": bench.root.resolve().name,
         "episodes": len(table.episodes),
         "tasks": len(table.episodes.cluster.names),

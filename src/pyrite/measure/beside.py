@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pyrite.measure.blocks import Settings, compact, family_codes, figure, matrix
@@ -49,6 +50,7 @@ def of_runs(
     asked: Asked | None = None,
     looks: int = 1,
     hard: Flags | None = None,
+    made_of: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
     """`consistency` of repeated runs, `scores` and `confidence`; each None where the judge gives none."""
     scores = scores_of(table, judge, condition)
@@ -57,7 +59,15 @@ def of_runs(
         "scores": None
         if scores is None
         else score_block(
-            table.episodes, rows, scores, settings, judge=judge, asked=asked, looks=looks, hard=hard
+            table.episodes,
+            rows,
+            scores,
+            settings,
+            judge=judge,
+            asked=asked,
+            looks=looks,
+            hard=hard,
+            made_of=made_of,
         ),
         "confidence": confidence_block(table, rows, judge, condition, settings),
     }

@@ -26,12 +26,15 @@ from pyrite.measure.table import (
     Factor,
     Flags,
 )
+from pyrite.measure.vote import Policy, mapped
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.judge import bootstrap_rates, judge_figures, share
 from pyrite.records import Estimate, Interval
 
 FIGURES = ("fpr", "fdr", "tpr", "precision", "kappa", "inflation")
 FEW_CLUSTERS = 10
+UNEVEN = 3
+"""Tasks that weigh like less than a third of their number are told of."""
 PARSE_ERROR_LIMIT = 0.01
 
 
@@ -42,6 +45,9 @@ class Settings:
     level: float = LEVEL
     resamples: int = 2000
     seed: int = 0
+    uncertain: Policy = "failure"
+    base_rates: tuple[float, ...] = ()
+    """Success rates, besides the usual ones, at which the FDR is projected."""
 
 
 def figure(found: Estimate) -> dict[str, Any]:
@@ -107,10 +113,12 @@ def matrix(episodes: Episodes, rows: Flags, verdict: Codes8) -> Flags:
 
 def judge_block(episodes: Episodes, rows: Flags, verdict: Codes8, settings: Settings) -> dict[str, Any]:
     """Counts, uncertain rate, the six figures and the envelope of one judge on the chosen episodes."""
-    inside = matrix(episodes, rows, verdict)
-    passed, said = episodes.truth[inside] == PASS, verdict[inside]
+    final = mapped(verdict, settings.uncertain)
+    inside = matrix(episodes, rows, final)
+    passed, said = episodes.truth[inside] == PASS, final[inside]
     accepted = said == SUCCESS
-    uncertain = said == UNCERTAIN
+    answered = matrix(episodes, rows, verdict)
+    uncertain = answered & (verdict == UNCERTAIN)
     found = judge_figures(
         passed,
         accepted,
@@ -131,13 +139,18 @@ def judge_block(episodes: Episodes, rows: Flags, verdict: Codes8, settings: Sett
         resamples=settings.resamples,
         seed=settings.seed,
     )
-    negatives = int((~passed).sum())
-    false_positives = int((accepted & ~passed).sum())
-    lenient = false_positives + int((uncertain & ~passed).sum())
+    judged = share(
+        accepted,
+        compact(episodes.cluster, inside),
+        family_codes(episodes, inside),
+        estimand="accepted of decided episodes",
+        empty="no_verdicts",
+        level=settings.level,
+    )
     return {
         "counts": {
             "tp": int((accepted & passed).sum()),
-            "fp": false_positives,
+            "fp": int((accepted & ~passed).sum()),
             "fn": int((~accepted & passed).sum()),
             "tn": int((~accepted & ~passed).sum()),
             "uncertain": int(uncertain.sum()),
@@ -145,13 +158,25 @@ def judge_block(episodes: Episodes, rows: Flags, verdict: Codes8, settings: Sett
             "missing": int((rows & episodes.scored & (verdict == MISSING)).sum()),
             "indeterminate": int((rows & ~episodes.scored).sum()),
         },
-        "uncertain_rate": float(uncertain.mean()) if len(said) else None,
+        "uncertain_policy": settings.uncertain,
+        "uncertain_rate": float(uncertain.sum()) / int(answered.sum()) if answered.any() else None,
+        "judged": figure(judged),
         **{name: figure(found[name]) for name in FIGURES},
         "bootstrap": {name: _interval(one) for name, one in drawn.items()},
-        "envelope": {
-            "low": false_positives / negatives if negatives else None,
-            "high": lenient / negatives if negatives else None,
-        },
+        "envelope": _envelope(episodes.truth[answered] == FAIL, verdict[answered]),
+    }
+
+
+def _envelope(failed: Flags, said: Codes8) -> dict[str, Any]:
+    """FPR with uncertain as failure (low), left out (drop) and success (high), whatever the policy is."""
+    negatives = int(failed.sum())
+    accepted, unsure = (int((failed & (said == one)).sum()) for one in (SUCCESS, UNCERTAIN))
+    decided = negatives - unsure
+    return {
+        "low": accepted / negatives if negatives else None,
+        "drop": accepted / decided if decided else None,
+        "high": (accepted + unsure) / negatives if negatives else None,
+        "uncertain": unsure,
     }
 
 
@@ -172,15 +197,28 @@ def judge_warnings(name: str, block: dict[str, Any]) -> list[str]:
 
 
 def cluster_warnings(episodes: Episodes, rows: Flags) -> list[str]:
-    """Whether the failed episodes are of so few tasks that no interval of an FPR can be trusted much."""
-    failed = rows & (episodes.truth == FAIL)
-    tasks = len(np.unique(episodes.cluster.codes[failed]))
-    if 0 < tasks < FEW_CLUSTERS:
-        return [
-            f"the failed episodes are of {counted(tasks, 'task')}, fewer than "
-            f"{FEW_CLUSTERS}: read the intervals with care"
-        ]
-    return []
+    """Whether rates rest on so few tasks, or on a few so large ones, that no interval can be trusted much."""
+    told = []
+    for what, chosen in (
+        ("failed", rows & (episodes.truth == FAIL)),
+        ("passed", rows & (episodes.truth == PASS)),
+        ("scored", rows & episodes.scored),
+    ):
+        n = np.bincount(compact(episodes.cluster, chosen)).astype(np.float64)
+        if not len(n):
+            continue
+        alike = float(n.sum()) ** 2 / float(np.square(n).sum())
+        if len(n) < FEW_CLUSTERS and what == "failed":
+            told.append(
+                f"the failed episodes are of {counted(len(n), 'task')}, fewer than "
+                f"{FEW_CLUSTERS}: read the intervals with care"
+            )
+        elif len(n) >= FEW_CLUSTERS and alike < min(FEW_CLUSTERS, len(n) / UNEVEN):
+            told.append(
+                f"one task has {100 * n.max() / n.sum():.0f} % of the {what} episodes: its {len(n):,} tasks "
+                f"weigh like {alike:.1f} of one size, and intervals of their rates are too narrow"
+            )
+    return told
 
 
 def counted(number: int, noun: str) -> str:

@@ -18,15 +18,19 @@ from pyrite.errors import UsageError
 from pyrite.measure import gate_known as known
 from pyrite.measure import gate_rates as rates
 from pyrite.measure import gate_runs as runs
+from pyrite.measure import gate_threshold as thresholds
 from pyrite.measure import gate_verdicts as verdict_files
 from pyrite.measure.bench import lock_digest, table_from_bench
 from pyrite.measure.finding import is_shortcut
-from pyrite.measure.foreign import CONDITION, table_from_file
+from pyrite.measure.foreign import CONDITION, ForeignTable, table_from_file
 from pyrite.measure.gate_known import Health, Scan
-from pyrite.measure.gate_lines import Subject
+from pyrite.measure.gate_lines import Subject, line
+from pyrite.measure.gate_threshold import Promised
 from pyrite.measure.measure import named_columns, required
+from pyrite.measure.read import column_names
 from pyrite.measure.refused import with_next
 from pyrite.measure.table import FAIL, PARSE_ERROR, UNCERTAIN, Episodes, Factor, Flags, Table
+from pyrite.measure.values import column_spec
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.gate import Answer, all_of
 from pyrite.records import BLAME, HARD_NEGATIVES, SCHEMA_VERSION, SOURCES
@@ -65,6 +69,7 @@ def gate_table(
     groups = tuple(dict.fromkeys(group))
     who = agent or ("agent" if "agent" in groups else None)
     asked = tuple(dict.fromkeys([*groups, *(one for one in (who, category) if one)]))
+    promise = thresholds.read_certificate(certificate) if certificate else None
     with with_next(path, "gate"):
         found = table_from_file(
             path,
@@ -73,6 +78,7 @@ def gate_table(
                 truth=truth,
                 cluster=cluster,
                 verdicts=_named(path, verdicts),
+                scores=_certified_column(path, promise, verdicts),
                 cluster_strip=cluster_strip,
                 groups=asked,
                 mapping=mapping,
@@ -80,26 +86,33 @@ def gate_table(
                 key=key,
             ),
         )
-    promise = known.read_certificate(certificate) if certificate else None
     inputs = _with_files({"table": {path.name: _sha256(path)}}, config, certificate)
     asked_for: dict[str, Any] = {"truth": truth, "cluster": cluster, "cluster_strip": cluster_strip}
     asked_for |= {"verdicts": list(verdicts), "where": where, "map": list(mapping), "group": list(groups)}
     asked_for |= {"agent": who, "category": category}
-    blocks = _columns(found.table, verdicts, groups, who, category, limits, promise)
+    blocks = _columns(found, verdicts, groups, who, category, limits, promise, asked_for)
     return _result(blocks, limits, inputs, asked_for, found.table.warnings)
 
 
+def _certified_column(path: Path, promise: Promised | None, verdicts: Sequence[str]) -> tuple[str, ...]:
+    """The score column that a certificate is of, where one of the verdicts is that score cut."""
+    if promise is None or promise.score not in {column_spec(one).column for one in verdicts}:
+        return ()
+    return (promise.score,) if promise.score in column_names(path) else ()
+
+
 def _columns(
-    table: Table,
+    found: ForeignTable,
     verdicts: Sequence[str],
     groups: Sequence[str],
     who: str | None,
     category: str | None,
     limits: Gate,
-    promise: Mapping[str, Any] | None,
+    promise: Promised | None,
+    made_of: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """A block for each column of verdicts."""
-    episodes = table.episodes
+    table, episodes = found.table, found.table.episodes
     everything: Flags = np.ones(len(episodes), dtype=np.bool_)
     by = {name: episodes.groups[name] for name in groups if name != category}
     cells = rates.breakdown(by, everything)
@@ -108,11 +121,13 @@ def _columns(
     blocks = []
     for judge in verdicts:
         cast = votes_of(table, judge, CONDITION)
+        scores = found.scores.get(column_spec(judge).column)
+        told = thresholds.of_table(promise, episodes, judge, scores, limits, made_of)
         subject = Subject(
             judge,
             CONDITION,
             cast.verdict,
-            everything,
+            told.counted,
             table,
             limits,
             hard=_hard(codes),
@@ -122,9 +137,7 @@ def _columns(
         tells = bool(((cast.verdict == UNCERTAIN) | (cast.verdict == PARSE_ERROR)).any())
         lines = [
             *_measured(subject, tells_unusable=tells),
-            known.threshold(
-                promise, has_scores=True if ">=" in judge else None, judge=judge, limit=limits.fpr
-            ),
+            line(7, [told.part]),
             known.truth_health(subject, None, tells_indeterminate=known.tells_indeterminate(episodes.truth)),
             known.evidence(None, None),
             known.provenance(None, seeded=False),
@@ -151,7 +164,7 @@ def gate_bench(
     line says so. Raises `UsageError` for a judge or condition that has no verdict.
     """
     limits = limits or Gate()
-    promise = known.read_certificate(certificate) if certificate else None
+    promise = thresholds.read_certificate(certificate) if certificate else None
     table = table_from_bench(bench)
     chosen = _chosen(bench, table, judges, conditions)
     episodes, natural = table.episodes, _stratum(table.episodes, "natural")
@@ -160,22 +173,24 @@ def gate_bench(
     written = verdict_files.read(bench)
     blocks = []
     for judge, condition in chosen:
+        told = thresholds.of_bench(promise, table, judge, condition, limits)
         subject = Subject(
             judge,
             condition,
-            votes_of(table, judge, condition).verdict,
-            natural,
-            table,
+            thresholds.voted(table, judge, condition, told.cut),
+            natural & told.counted,
+            thresholds.cut_table(table, judge, told.cut),
             limits,
             hard=_hard(episodes.category),
-            hard_elsewhere=_hard_elsewhere(episodes),
+            hard_elsewhere=_hard_elsewhere(episodes, told.counted),
             agents=episodes.agent,
             cells=_categories(episodes.category, failed),
+            cut=told.cut,
         )
         said = written.of(judge, condition)
         lines = [
             *_measured(subject, tells_unusable=True, deterministic=judge in deterministic),
-            known.threshold(promise, has_scores=said.scored_by_threshold, judge=judge, limit=limits.fpr),
+            line(7, [told.part]),
             known.truth_health(subject, health, tells_indeterminate=True),
             known.evidence(seen, written.unequal(condition)),
             known.provenance(said, seeded="seed" in bench.lock() or "metrics" in bench.lock()),
@@ -297,12 +312,12 @@ def _hard(codes: Factor | None) -> Flags | None:
     return flags
 
 
-def _hard_elsewhere(episodes: Episodes) -> tuple[str, Flags] | None:
-    """The first other stratum that has hard negatives; strata are never pooled."""
+def _hard_elsewhere(episodes: Episodes, counted: Flags) -> tuple[str, Flags] | None:
+    """The first other stratum that has hard negatives to count; strata are never pooled."""
     hard = _hard(episodes.category)
     if hard is None:
         return None
-    failed = hard & (episodes.truth == FAIL)
+    failed = hard & counted & (episodes.truth == FAIL)
     for name in SOURCES:
         rows = failed & _stratum(episodes, name)
         if name != "natural" and rows.any():

@@ -1,23 +1,17 @@
-"""Lines 7 to 10 of the gate: what must be known of threshold, truth, evidence and provenance."""
+"""Lines 8 to 10 of the gate: what must be known of truth, evidence and provenance."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyrite.errors import InputError, boundary
 from pyrite.measure.gate_lines import Part, Subject, fact, line, some, unknown, upper
 from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Codes8
-from pyrite.measure.values import column_spec
 from pyrite.metrics.gate import Answer
 
 ELSEWHERE = "a column from elsewhere does not tell"
-MAX_CERTIFICATE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -40,11 +34,11 @@ class Written:
     lines: int
     models: tuple[str, ...]
     configs: tuple[str, ...]
+    prompts: tuple[str, ...]
     first_called: str | None
     last_called: str | None
     without: dict[str, int]
     """Field -> lines that leave it out."""
-    scored_by_threshold: bool
 
 
 @dataclass(frozen=True)
@@ -55,32 +49,6 @@ class Scan:
     leaks: int
     broken: int = 0
     """Packages that cannot be read, or are not the ones that the index names."""
-
-
-def threshold(
-    certificate: Mapping[str, Any] | None, *, has_scores: bool | None, judge: str, limit: float
-) -> dict[str, Any]:
-    """Line 7: a threshold was chosen on other tasks, and a certificate says so."""
-    name = "threshold certificate"
-    if certificate is not None:
-        return line(7, [_certified(name, certificate, judge, limit)])
-    if has_scores is False:
-        return line(7, [fact(name, Answer.PASS, "no threshold: this judge gives verdicts, not scores")])
-    if has_scores:
-        return line(7, [unknown(name, "no certificate: nobody knows on which tasks the cut was chosen")])
-    return line(7, [unknown(name, f"{ELSEWHERE} whether a threshold was chosen, and on which tasks")])
-
-
-def read_certificate(path: Path) -> dict[str, Any]:
-    """A threshold certificate as data; `InputError` where the file is none."""
-    expected = "the certificate that `pyrite measure --scores` writes"
-    with boundary(str(path), expected=expected):
-        if path.stat().st_size > MAX_CERTIFICATE_BYTES:
-            raise InputError("larger than a certificate is", where=str(path), expected=expected)
-        found = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(found, dict) or "threshold" not in found:
-        raise InputError("no `threshold` in it", where=str(path), expected=expected)
-    return found
 
 
 def truth_health(subject: Subject, health: Health | None, *, tells_indeterminate: bool) -> dict[str, Any]:
@@ -117,6 +85,9 @@ def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
     if len(written.models) > 1:
         reason = f"answers of {len(written.models)} models under one label"
         asked = fact("who was asked, and when", Answer.FAIL, reason, models=list(written.models))
+    elif len(written.prompts) > 1:
+        reason = f"answers to {len(written.prompts)} prompts under one label"
+        asked = fact("who was asked, and when", Answer.FAIL, reason)
     elif lacking:
         reason = f"verdict lines without {', '.join(lacking)}"
         asked = unknown("who was asked, and when", reason, without=written.without)
@@ -125,6 +96,7 @@ def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
     asked |= {
         "models": list(written.models),
         "configs": list(written.configs),
+        "prompts": list(written.prompts),
         "first_called": written.first_called,
         "last_called": written.last_called,
     }
@@ -134,31 +106,6 @@ def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
         else unknown("seed", "no seed is recorded in lock.json")
     )
     return line(10, [asked, seed])
-
-
-def _certified(name: str, found: Mapping[str, Any], judge: str, limit: float) -> Part:
-    """What a certificate promises; one that certified nothing fails."""
-    tail = {"threshold": found.get("threshold"), "judge": found.get("judge")}
-    if not _is_of(found, judge):
-        return unknown(name, "the certificate is of another judge or another threshold", **tail)
-    if found["threshold"] is None:
-        return fact(name, Answer.FAIL, "the certificate certifies no threshold", **tail)
-    if found.get("fpr") is None:
-        return unknown(name, "the certificate has no FPR on held-out tasks", **tail)
-    target = found.get("target")
-    if isinstance(target, int | float) and target > limit:
-        return unknown(name, "the certificate's target is above the limit of the FPR", **tail, target=target)
-    if found.get("policy") == "conformal":
-        return unknown(name, "the certificate holds on average only, not for this threshold", **tail)
-    return fact(name, Answer.PASS, "chosen on other tasks", **tail, held_out_fpr=found["fpr"])
-
-
-def _is_of(found: Mapping[str, Any], judge: str) -> bool:
-    """Whether a certificate is of a judge: its label, or its score column cut at the same threshold."""
-    if judge in {found.get("judge"), found.get("score")} or found.get("judge") is None:
-        return True
-    asked, certified = column_spec(judge), column_spec(str(found["judge"]))
-    return (asked.column, asked.threshold) == (certified.column, certified.threshold)
 
 
 def _replay(health: Health | None) -> Part:

@@ -38,7 +38,7 @@ class Subject:
     condition: str
     verdict: Codes8
     natural: Flags
-    """Episodes of an agent under test; of a table all."""
+    """Episodes of an agent under test (of a table all), less those that chose a threshold."""
     table: Table
     limits: Gate
     hard: Flags | None = None
@@ -48,6 +48,8 @@ class Subject:
     agents: Factor | None = None
     cells: dict[str, Flags] = field(default_factory=dict)
     """Name -> episodes of each failure category or group."""
+    cut: float | None = None
+    """The certified threshold of a judge that gives scores only."""
 
     @property
     def episodes(self) -> Episodes:

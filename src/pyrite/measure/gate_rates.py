@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from pyrite.measure.gate_lines import Part, Subject, fact, figures, line, lower, some, unknown, upper
-from pyrite.measure.table import FAIL, PASS, Factor, Flags
+from pyrite.measure.table import FAIL, MISSING, PASS, Factor, Flags
 from pyrite.measure.training import accepted_by_task, effective_rate
 from pyrite.metrics.fdr import projected_fdr, task_shares
 from pyrite.metrics.gate import Answer, Bound, at_most, mean_bound
 
 EVERYBODY = "all episodes"
 """Whose success rate it is where no agent is known."""
+OTHERS = "agents unknown or of few episodes"
 
 
 def false_accepts(subject: Subject) -> dict[str, Any]:
@@ -61,14 +62,20 @@ def training_set(subject: Subject) -> dict[str, Any]:
 def lowest_success(subject: Subject) -> tuple[float | None, str | None]:
     """The lowest success rate that is to be expected, and whose it is.
 
-    As configured, else of the weakest agent with enough scored episodes, else of all of them.
+    As configured, else of the weakest agent with enough scored episodes, else of all of them. Episodes of
+    unknown agents and of those with few episodes are together one agent more.
     """
     if subject.limits.success_rate is not None:
         return subject.limits.success_rate, "as configured"
     scored = subject.natural & subject.episodes.scored
     passed = subject.episodes.truth == PASS
     rates = []
-    for name, rows in _members(subject.agents):
+    members = _members(subject.agents)
+    rest = np.ones(len(scored), dtype=np.bool_)
+    large = [(name, rows) for name, rows in members if int((scored & rows).sum()) >= subject.limits.min_cell]
+    for _, rows in large:
+        rest &= ~rows
+    for name, rows in [*large, *([(OTHERS, rest)] if large else [])]:
         n = int((scored & rows).sum())
         if n >= subject.limits.min_cell:
             rates.append((float((scored & rows & passed).sum()) / n, name))
@@ -79,7 +86,7 @@ def lowest_success(subject: Subject) -> tuple[float | None, str | None]:
 
 
 def recognised(subject: Subject, *, tells_unusable: bool) -> dict[str, Any]:
-    """Line 3: TPR, else a judge wins by refusing; and the answers that cannot be used."""
+    """Line 3: TPR, else a judge wins by refusing; the answers that cannot be used, and those missing."""
     passed = subject.decided & (subject.episodes.truth == PASS)
     found = subject.bound(passed, subject.accepted, "no_positives")
     parts = [lower("TPR", found, subject.limits.tpr)]
@@ -88,7 +95,19 @@ def recognised(subject: Subject, *, tells_unusable: bool) -> dict[str, Any]:
         parts.append(upper("unusable answers", rate, subject.limits.unusable))
     else:
         parts.append(unknown("unusable answers", "the source has accept or reject only", value=None))
-    return line(3, parts)
+    return line(3, [*parts, _asked(subject)])
+
+
+def _asked(subject: Subject) -> Part:
+    """Whether the judge answered for nearly every episode: what it did not answer may be what is hard."""
+    name, scored = "episodes without a verdict", subject.natural & subject.episodes.scored
+    n, missing = int(scored.sum()), int((scored & (subject.verdict == MISSING)).sum())
+    if not missing:
+        return fact(name, Answer.PASS, "there is none", missing=0)
+    reason = f"{missing:,} of {n:,} scored episodes"
+    if missing / n <= subject.limits.unusable:
+        return fact(name, Answer.PASS, reason, missing=missing)
+    return unknown(name, reason, missing=missing)
 
 
 def leaky_corner(subject: Subject) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pyrite.measure.blocks import compact, family_codes
 from pyrite.measure.gate_lines import Part, Subject, fact, line, lower, some, unknown, upper
+from pyrite.measure.gate_threshold import voted
 from pyrite.measure.table import FAIL, SUCCESS, Codes32, Flags
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.gate import Answer, Bound
@@ -115,7 +116,7 @@ def difference(
 
 
 def _contrast(subject: Subject, name: str, condition: str, base: str, *, deterministic: bool | None) -> Part:
-    with_words, without = (votes_of(subject.table, subject.judge, one).verdict for one in (condition, base))
+    with_words, without = (voted(subject.table, subject.judge, one, subject.cut) for one in (condition, base))
     episodes = subject.episodes
     rows = subject.natural & (episodes.truth == FAIL) & (with_words >= 0) & (without >= 0)
     asserted = _asserts(subject, condition)

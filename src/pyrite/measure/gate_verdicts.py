@@ -18,9 +18,9 @@ NEEDED = ("config", "called_at", "evidence_sha256")
 @dataclass
 class _Said:
     lines: int = 0
-    scores: int = 0
     models: set[str] = field(default_factory=set)
     configs: set[str] = field(default_factory=set)
+    prompts: set[str] = field(default_factory=set)
     called: list[str] = field(default_factory=list)
     """The first and the last time."""
     without: Counter[str] = field(default_factory=Counter)
@@ -43,10 +43,10 @@ class VerdictFiles:
             lines=found.lines,
             models=tuple(sorted(found.models)),
             configs=tuple(sorted(found.configs)),
+            prompts=tuple(sorted(found.prompts)),
             first_called=found.called[0] if found.called else None,
             last_called=found.called[-1] if found.called else None,
             without=dict(found.without),
-            scored_by_threshold=found.scores > 0,
         )
 
     def unequal(self, condition: str) -> int | None:
@@ -77,11 +77,12 @@ def read(bench: Bench) -> VerdictFiles:
 def _add(found: VerdictFiles, line: VerdictLine, condition: str, digests: dict[tuple[str, str], str]) -> None:
     said = found.said[line.judge, condition]
     said.lines += 1
-    said.scores += line.score is not None and line.verdict is None
     said.without.update(one for one in NEEDED if not getattr(line, one))
     if line.model is not None:
         said.models.add(line.model)
         said.without.update(["prompt_sha256"] if not line.prompt_sha256 else [])
+    if line.prompt_sha256:
+        said.prompts.add(line.prompt_sha256)
     if line.config is not None:
         said.configs.add(line.config)
     if line.called_at:

@@ -215,7 +215,9 @@ def _broken(task_id: str, cause: str, group: Sequence[Episode], known: bugs.Suit
         "problem": str(last.diagnostics.get("problem") or "") or None,
         "images": images,
         "at": last.replay.at if last.replay is not None else None,
-        "flake": next((bug.flake for bug in own if bug.flake), None),
+        "flake": next(
+            (bug.flake for bug in own if bug.flake and bug.cause == cause and not bug.mended), None
+        ),
         "suite_bugs": [bug.number for bug in own if bug.mended is None],
     }
 

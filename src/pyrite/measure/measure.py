@@ -29,7 +29,7 @@ from pyrite.measure.refused import with_next
 from pyrite.measure.scores import Asked, score_block
 from pyrite.measure.table import Codes8, Episodes, Factor, Flags
 from pyrite.measure.training import training_block
-from pyrite.measure.vote import votes_of
+from pyrite.measure.vote import Policy, mapped, votes_of
 from pyrite.metrics.intervals import LEVEL
 from pyrite.records import SCHEMA_VERSION
 
@@ -52,16 +52,18 @@ def measure_table(
     resamples: int = 2000,
     seed: int = 0,
     asked: Asked | None = None,
+    uncertain: Policy = "failure",
+    base_rates: Sequence[float] = (),
 ) -> dict[str, Any]:
     """Every figure of the judges in a CSV, TSV, JSON lines, JSON array or Parquet file.
 
     `truth`, `verdicts`, `scores`, `cluster`, `group`, `where` and `key` name columns; `COL>=T`
     binarises in `truth` and `verdicts`; `mapping` holds VALUE=OUTCOME pairs; matches of the regular
     expression `cluster_strip` are removed from the cluster. A row is an episode. `asked` is the threshold
-    that score columns get, each with its share of delta. Raises `UsageError`
-    or `InputError` for what cannot be read; never drops a row.
+    that score columns get, each with its share of delta; `uncertain` is what such a verdict counts as.
+    Raises `UsageError` or `InputError` for what cannot be read; never drops a row.
     """
-    settings = Settings(level, resamples, seed)
+    settings = Settings(level, resamples, seed, uncertain, tuple(base_rates))
     with with_next(path):
         columns = named_columns(
             path,
@@ -75,7 +77,8 @@ def measure_table(
             where=where,
             key=key,
         )
-        return _result(table_from_file(path, columns), settings, asked or Asked())
+        made_of = {"truth": truth, "cluster": cluster, "cluster_strip": cluster_strip}
+        return _result(table_from_file(path, columns), settings, asked or Asked(), made_of)
 
 
 def undecided(result: Mapping[str, Any]) -> bool:
@@ -94,24 +97,30 @@ def undecided(result: Mapping[str, Any]) -> bool:
     return all(block[name]["value"] is None for block in blocks for name in FIGURES)
 
 
-def _result(found: ForeignTable, settings: Settings, asked: Asked) -> dict[str, Any]:
+def _result(
+    found: ForeignTable, settings: Settings, asked: Asked, made_of: Mapping[str, str | None]
+) -> dict[str, Any]:
     episodes = found.table.episodes
     said = {name: votes_of(found.table, name, CONDITION).verdict for name in found.table.verdicts.judge.names}
+    final = {name: mapped(one, settings.uncertain) for name, one in said.items()}
     everything: Flags = np.ones(len(episodes), dtype=np.bool_)
     judges = {
         name: {
             **judge_block(episodes, everything, one, settings),
-            **of_verdicts(episodes, everything, one, settings),
-            "training": training_block(episodes, everything, one, settings),
+            **of_verdicts(episodes, everything, final[name], settings),
+            "training": training_block(episodes, everything, final[name], settings),
         }
         for name, one in said.items()
     }
     warnings = [*found.table.warnings, *cluster_warnings(episodes, everything)]
+    if found.scores and episodes.groups:
+        warnings.append("scores are measured over all rows: --group breaks down verdicts only")
     for name, block in judges.items():
         warnings += judge_warnings(name, block)
     return {
         "schema_version": SCHEMA_VERSION,
         "level": settings.level,
+        "uncertain_policy": settings.uncertain,
         "rows": len(episodes),
         "rows_read": found.rows_read,
         "tasks": len(np.unique(episodes.cluster.codes)),
@@ -119,7 +128,14 @@ def _result(found: ForeignTable, settings: Settings, asked: Asked) -> dict[str, 
         "judges": judges,
         "scores": {
             name: score_block(
-                episodes, everything, one, settings, judge=name, asked=asked, looks=len(found.scores)
+                episodes,
+                everything,
+                one,
+                settings,
+                judge=name,
+                asked=asked,
+                looks=len(found.scores),
+                made_of=made_of,
             )
             for name, one in found.scores.items()
         },
@@ -127,7 +143,7 @@ def _result(found: ForeignTable, settings: Settings, asked: Asked) -> dict[str, 
         "ranks": {
             name: {
                 judge: rank_block(episodes, everything, one, name, column, settings)
-                for judge, one in said.items()
+                for judge, one in final.items()
             }
             for name, column in episodes.groups.items()
         },

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from pyrite.measure.pairs import Side, side
 from pyrite.measure.refused import with_next
 from pyrite.measure.table import FAIL, PASS, Episodes, Flags, Table
 from pyrite.metrics import plan as sizes
+from pyrite.metrics.clusters import Counts
 from pyrite.metrics.compare import discordance
 from pyrite.metrics.intervals import LEVEL
 from pyrite.records import SCHEMA_VERSION
@@ -49,6 +52,9 @@ NAMES = (
 """What may be assumed."""
 _OPEN = ("fpr", "difference", "half_width", "limit", "power", "level")
 """Assumptions that lie between 0 and 1, both excluded."""
+_ICCS = ("icc", "icc_difference")
+LOWEST_ICC = 0.1
+"""What is taken where less was seen: an ICC of few episodes is known badly, and one near 0 is rare."""
 _CLOSED = ("icc", "icc_difference", "discordant")
 
 
@@ -68,7 +74,7 @@ def plan(
     `table_from_bench` raises.
     """
     given = _given(assumed, power, level)
-    seen: dict[str, float] = {}
+    seen = Seen()
     if bench is not None:
         table = table_from_bench(bench)
         seen = _seen(table, leading_stratum(bench, table.episodes, None)[1])
@@ -117,8 +123,19 @@ def _given(assumed: Mapping[str, float | None], power: float, level: float) -> d
     return given
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What episodes say of themselves."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    of: dict[str, str] = field(default_factory=dict)
+    """Name -> the judges that the value is of."""
+    sizes: Counts | None = None
+    """Failed episodes of each task that has any."""
+
+
 def _planned(
-    given: Mapping[str, float | None], seen: Mapping[str, float], source: str, power: float, level: float
+    given: Mapping[str, float | None], seen: Seen, source: str, power: float, level: float
 ) -> dict[str, Any]:
     taken = {name: _assumed(name, value, seen, source) for name, value in given.items()}
     value = {name: one["value"] for name, one in taken.items()}
@@ -126,7 +143,8 @@ def _planned(
         one, two = value["fpr"], min(1.0, value["fpr"] + value["difference"])
         value["discordant"] = one * (1 - two) + two * (1 - one)
         taken["discordant"] = {"value": value["discordant"], "from": "independent errors"}
-    questions = [_sized(*asked, value) for asked in _questions(value, power, level)]
+    sizes = seen.sizes if taken["per_task"]["from"] == source else None
+    questions = [_sized(asked, value) for asked in _questions(value, sizes, power, level)]
     return {
         "schema_version": SCHEMA_VERSION,
         "level": level,
@@ -134,87 +152,94 @@ def _planned(
         "assumptions": taken,
         "questions": questions,
         "detectable": _detectable(value, power, level),
-        "warnings": _warnings(value, questions),
+        "warnings": _warnings(value, taken, questions, sizes),
     }
 
 
-Question = tuple[str, str, str, Callable[[float], int | None], str]
-"""(name, in words, which ICC, size for a design effect, why there is none)."""
+class Question(NamedTuple):
+    """A question and the failed episodes that answer it."""
+
+    name: str
+    words: str
+    independent: int | None
+    """Were each episode of a task of its own."""
+    failed: int | None
+    reason: str = ""
+    """Why there is no number."""
 
 
-def _questions(value: Mapping[str, Any], power: float, level: float) -> Iterator[Question]:
-    fpr, gap, limit = value["fpr"], value["difference"], value["limit"]
+def _questions(
+    value: Mapping[str, Any], seen: Counts | None, power: float, level: float
+) -> Iterator[Question]:
+    fpr, gap = value["fpr"], value["difference"]
     discordant = max(value["discordant"], gap)
-    passing = fpr if fpr < limit else limit / 2
-    alike = sizes.design_effect(max(value["per_task"], 1.0), 1.0)
-    yield (
+    alike = sizes.design_effect(value["per_task"], value["icc"])
+    of_pairs = sizes.design_effect(value["per_task"], value["icc_difference"])
+    width = value["half_width"]
+    yield Question(
         "precision",
-        f"an FPR of {_points(fpr)} % to within {_points(value['half_width'])} points",
-        "icc",
-        lambda deff: sizes.precision_size(fpr, value["half_width"], deff=deff, level=level),
-        "",
-    )
-    yield (
-        "gate_none",
-        f"FPR at most {_points(limit)} %, when nothing false is accepted",
-        "icc",
-        # nothing accepted tells no ICC: the gate then counts tasks, as if its episodes were all alike
-        lambda deff: sizes.gate_size(
-            limit, 0.0, deff=alike if deff > 1 else 1.0, power=power, confidence=level
+        f"an FPR of {_points(fpr)} % to within {_points(width)} points",
+        sizes.precision_size(fpr, width, level=level),
+        _episodes(
+            sizes.precision_tasks(fpr, width, value["per_task"], icc=value["icc"], level=level),
+            value["per_task"],
         ),
-        "",
     )
-    yield (
-        "gate",
-        f"FPR at most {_points(limit)} %, of a judge at {_points(passing)} %",
-        "icc",
-        lambda deff: sizes.gate_size(limit, passing, deff=deff, power=power, confidence=level),
-        "the judge is too near to the limit",
-    )
-    yield (
+    yield from _gates(value, seen, power, level)
+    yield Question(
         "pair",
         f"two judges {_points(gap)} points apart, on the same episodes",
-        "icc_difference",
-        lambda deff: sizes.paired_size(gap, discordant, deff=deff, power=power, level=level),
-        "",
+        sizes.paired_size(gap, discordant, power=power, level=level),
+        sizes.paired_size(gap, discordant, deff=of_pairs, power=power, level=level),
     )
     if fpr + gap < 1:
-        yield (
+        yield Question(
             "independent",
-            f"two judges {_points(gap)} points apart, on different episodes (each)",
-            "icc",
-            lambda deff: sizes.independent_size(fpr, fpr + gap, deff=deff, power=power, level=level),
-            "",
+            f"two judges at {_points(fpr)} and {_points(fpr + gap)} %, on different episodes (each)",
+            sizes.independent_size(fpr, fpr + gap, power=power, level=level),
+            sizes.independent_size(fpr, fpr + gap, deff=alike, power=power, level=level),
         )
 
 
-def _sized(
-    name: str,
-    question: str,
-    which: str,
-    size: Callable[[float], int | None],
-    why: str,
-    value: Mapping[str, Any],
-) -> dict[str, Any]:
-    deff = sizes.design_effect(value["per_task"], value[which])
-    failed = size(deff)
-    rate = value["success_rate"]
-    if failed is None:
-        tasks, reason = None, why
-    else:
-        tasks, reason = max(sizes.MIN_CLUSTERS, sizes.tasks_needed(failed, value["per_task"])), None
-    episodes = None
-    if failed is not None and rate is not None:
-        episodes = sizes.tasks_needed(failed, 1 - rate)
+def _gates(value: Mapping[str, Any], seen: Counts | None, power: float, level: float) -> Iterator[Question]:
+    """What the gate's first line needs, by its own rule for episodes that share tasks."""
+    fpr, limit, each = value["fpr"], value["limit"], max(1.0, value["per_task"])
+    like = np.diff(np.round(np.arange(101) * each)) if seen is None else seen
+    for name, rate, words in (
+        ("gate_none", 0.0, f"FPR at most {_points(limit)} %, when nothing false is accepted"),
+        ("gate", fpr if fpr < limit else limit / 2, f"FPR at most {_points(limit)} %, of a judge at "),
+    ):
+        tasks = sizes.gate_tasks(limit, rate, like, icc=value["icc"], power=power, confidence=level)
+        yield Question(
+            name,
+            f"{words}{_points(rate)} %" if rate else words,
+            sizes.gate_tasks(limit, rate, np.ones(1), icc=0.0, power=power, confidence=level),
+            None if tasks is None else _episodes(tasks, each),
+            "the judge is too near to the limit",
+        )
+
+
+def _episodes(tasks: int, per_task: float) -> int:
+    """Failed episodes of so many tasks with failures."""
+    return math.ceil(round(tasks * max(1.0, per_task), 6))
+
+
+def _sized(asked: Question, value: Mapping[str, Any]) -> dict[str, Any]:
+    failed, rate = asked.failed, value["success_rate"]
+    tasks = episodes = None
+    if failed is not None:
+        tasks = max(sizes.MIN_CLUSTERS, sizes.tasks_needed(failed, value["per_task"]))
+        episodes = None if rate is None else sizes.tasks_needed(failed, 1 - rate)
+    reason = None if rate is not None else "no success rate is known"
     return {
-        "name": name,
-        "question": question,
-        "independent": size(1.0),
-        "design_effect": deff,
+        "name": asked.name,
+        "question": asked.words,
+        "independent": asked.independent,
+        "design_effect": failed / asked.independent if failed and asked.independent else None,
         "failed": failed,
         "tasks": tasks,
         "episodes": episodes,
-        "reason": reason or (None if rate is not None else "no success rate is known"),
+        "reason": asked.reason if failed is None else reason,
     }
 
 
@@ -235,12 +260,22 @@ def _detectable(value: Mapping[str, Any], power: float, level: float) -> dict[st
     }
 
 
-def _warnings(value: Mapping[str, Any], questions: list[dict[str, Any]]) -> list[str]:
+def _warnings(
+    value: Mapping[str, Any],
+    taken: Mapping[str, Mapping[str, Any]],
+    questions: list[dict[str, Any]],
+    seen: Counts | None,
+) -> list[str]:
     told = []
     if value["discordant"] < value["difference"]:
         told.append(
             f"two judges {_points(value['difference'])} points apart disagree on at least as many episodes: "
             f"{_points(value['difference'])} % is taken for --discordant"
+        )
+    if any("seen" in taken[name] for name in _ICCS):
+        told.append(
+            f"an ICC below {LOWEST_ICC:g} was seen and {LOWEST_ICC:g} is taken: so few episodes do not show "
+            "that those of one task are unlike each other; --icc says otherwise"
         )
     if value["per_task"] > 1 and value["icc"] > 0:
         told.append("more tasks say more than more episodes of the same tasks")
@@ -248,81 +283,97 @@ def _warnings(value: Mapping[str, Any], questions: list[dict[str, Any]]) -> list
         told.append("a task gives less than one failed episode: tasks with several weigh more than assumed")
     if any(one["tasks"] == sizes.MIN_CLUSTERS for one in questions):
         told.append(f"fewer than {sizes.MIN_CLUSTERS} tasks show nothing, however many episodes they have")
+    like = "of equal size" if seen is None else "as unequal as those seen"
+    told.append(f"what a gate needs is simulated with its own bound, on tasks {like}")
     return told
 
 
-def _assumed(name: str, given: float | None, seen: Mapping[str, float], source: str) -> dict[str, Any]:
+def _assumed(name: str, given: float | None, seen: Seen, source: str) -> dict[str, Any]:
     if given is not None:
         return {"value": given, "from": "given"}
-    if name in seen:
-        return {"value": seen[name], "from": source}
+    if name in seen.values:
+        value = seen.values[name]
+        found: dict[str, Any] = {"value": value, "from": source}
+        if name in seen.of:
+            found["of"] = seen.of[name]
+        if name in _ICCS and value < LOWEST_ICC:
+            found |= {"value": LOWEST_ICC, "seen": value}
+        return found
     if name in DEFAULTS:
         return {"value": DEFAULTS[name], "from": "default"}
     return {"value": None, "from": None}
 
 
-def _seen(table: Table, rows: Flags) -> dict[str, float]:
+def _seen(table: Table, rows: Flags) -> Seen:
     """What the chosen episodes say of themselves and, of the judge with the highest FPR, of failures."""
     episodes = table.episodes
     failed: Flags = rows & (episodes.truth == FAIL)
     n, scored = int(failed.sum()), int((rows & episodes.scored).sum())
-    found: dict[str, float] = {}
     if not n:
-        return found
-    found["failed"] = n
-    found["per_task"] = n / len(np.unique(episodes.cluster.codes[failed]))
-    found["success_rate"] = int((rows & (episodes.truth == PASS)).sum()) / scored
-    sides: dict[str, list[Side]] = {}
+        return Seen()
+    counts = np.bincount(compact(episodes.cluster, failed)).astype(np.float64)
+    values = {"failed": float(n), "per_task": n / len(counts)}
+    values["success_rate"] = int((rows & (episodes.truth == PASS)).sum()) / scored
+    of: dict[str, str] = {}
+    named: dict[str, list[tuple[str, Side]]] = {}
     for judge, condition in table.asked():
         if not is_shortcut(judge):
-            sides.setdefault(condition, []).append(side(table, judge, condition))
-    every = [one for judges in sides.values() for one in judges]
-    found |= _of_rates(episodes, failed, every)
-    pairs = [pair for judges in sides.values() for pair in combinations(judges, 2)]
-    return found | _of_pairs(episodes, failed, pairs)
+            named.setdefault(condition, []).append((judge, side(table, judge, condition)))
+    every = [one for judges in named.values() for one in judges]
+    pairs = [pair for judges in named.values() for pair in combinations(judges, 2)]
+    for found, whose in (_of_rates(episodes, failed, every), _of_pairs(episodes, failed, pairs)):
+        values |= found
+        of |= dict.fromkeys(found, whose)
+    return Seen(values, of, counts)
 
 
-def _of_rates(episodes: Episodes, failed: Flags, sides: list[Side]) -> dict[str, float]:
-    """The highest FPR strictly between 0 and 1 of the judges seen, and its ICC; empty where none has one.
+def _of_rates(
+    episodes: Episodes, failed: Flags, sides: list[tuple[str, Side]]
+) -> tuple[dict[str, float], str]:
+    """The highest FPR strictly between 0 and 1 of the judges seen, its ICC, and whose; empty for none.
 
     A judge that decided no failed episode has no rate. One of 0 or 1 is left out too: no size follows
     from it, and a few episodes more would not leave it there.
     """
     rated = [
-        (float(one.accepted[inside].mean()), inside, one)
-        for one in sides
+        (float(one.accepted[inside].mean()), inside, one, judge)
+        for judge, one in sides
         if (inside := failed & one.decided).any()
     ]
     between = [found for found in rated if 0 < found[0] < 1]
     if not between:
-        return {}
-    rate, inside, one = max(between, key=lambda found: found[0])
+        return {}, ""
+    rate, inside, one, judge = max(between, key=lambda found: found[0])
     cluster = compact(episodes.cluster, inside)
     events = np.bincount(cluster[one.accepted[inside]], minlength=int(cluster.max()) + 1)
     counts = events.astype(np.float64)
     icc = sizes.anova_icc(counts, counts, np.bincount(cluster).astype(np.float64))
-    return {"fpr": rate} if icc is None else {"fpr": rate, "icc": min(1.0, max(0.0, icc))}
+    alike = {} if icc is None else {"icc": min(1.0, max(0.0, icc))}
+    return {"fpr": rate, **alike}, judge
 
 
-def _of_pairs(episodes: Episodes, failed: Flags, pairs: list[tuple[Side, Side]]) -> dict[str, float]:
-    """The largest share on which two judges disagree, and the ICC of their differences.
+def _of_pairs(
+    episodes: Episodes, failed: Flags, pairs: list[tuple[tuple[str, Side], tuple[str, Side]]]
+) -> tuple[dict[str, float], str]:
+    """The largest share on which two judges disagree, the ICC of their differences, and which two.
 
     Empty where no two judges decided an episode together, and where no two ever disagree: nothing seen
     is not nothing there.
     """
     seen = []
-    for a, b in pairs:
+    for (first, a), (second, b) in pairs:
         inside = failed & a.decided & b.decided
         if inside.any():
             found = discordance(a.accepted[inside], b.accepted[inside], compact(episodes.cluster, inside))
-            seen.append((float((found.first + found.second).sum() / found.n.sum()), found))
-    apart = [one for one in seen if one[0] > 0]
-    if not apart:
-        return {}
-    share, found = max(apart, key=lambda one: one[0])
+            apart = float((found.first + found.second).sum() / found.n.sum())
+            seen.append((apart, found, f"{first} and {second}"))
+    differing = [one for one in seen if one[0] > 0]
+    if not differing:
+        return {}, ""
+    share, found, which = max(differing, key=lambda one: one[0])
     icc = sizes.anova_icc(found.first - found.second, found.first + found.second, found.n)
     alike = {} if icc is None else {"icc_difference": min(1.0, max(0.0, icc))}
-    return {"discordant": share, **alike}
+    return {"discordant": share, **alike}, which
 
 
 def _check(values: Mapping[str, float | None]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from pyrite.metrics.roc import auc, det_points
 from pyrite.metrics.thresholds import Policy
 
 Floats = NDArray[np.float64]
+_MARKS, _FEW_SCORES = 64, 20
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,13 @@ def score_block(
     asked: Asked | None = None,
     looks: int = 1,
     hard: Flags | None = None,
+    made_of: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
     """Counts, AUC, DET points, threshold with its held-out rates, calibration of one score.
 
     On the chosen episodes whose truth is pass or fail. `looks`: how many scores get a threshold on the
-    same tasks, each with delta / looks. `hard`: which failed episodes look like successes.
+    same tasks, each with delta / looks. `hard`: which failed episodes look like successes. `made_of`: what
+    told truth and tasks, for the certificate.
     """
     asked = asked or Asked()
     inside = rows & episodes.scored & scores.present
@@ -85,6 +89,7 @@ def score_block(
         "n": len(readable),
         "missing": int((rows & ~scores.present).sum()),
         "unreadable": int((rows & scores.present & np.isnan(scores.values)).sum()),
+        "infinite": len(readable) - len(finite),
         "low": float(finite.min()) if len(finite) else None,
         "high": float(finite.max()) if len(finite) else None,
         "auc": figure(auc(values, passed, cluster, level=settings.level)),
@@ -93,13 +98,19 @@ def score_block(
             for point in det_points(values, passed)
         ],
         "risk_coverage": _risk(values, passed),
-        "certificate": certificate_block(found, judge=judge, data=_digest(episodes, inside, values)),
+        "certificate": certificate_block(found, judge=judge)
+        | {
+            "made_of": dict(made_of or {}),
+            "calibration": _calibrating(episodes, inside, found),
+            "data_sha256": _digest(episodes, inside, values),
+            "score_marks": score_marks(values[found.calibrating[cluster]] if len(values) else values),
+        },
         "calibration": _calibration(values, passed, cluster, settings),
     }
 
 
-def certificate_block(found: Certificate, *, judge: str, data: str) -> dict[str, Any]:
-    """A certificate as it stands in a result and in a file of its own: what `pyrite gate` asks for."""
+def certificate_block(found: Certificate, *, judge: str) -> dict[str, Any]:
+    """A certificate as it stands in a result, without what it says of the data that chose it."""
     chosen = found.threshold
     return {
         "kind": "threshold",
@@ -123,7 +134,6 @@ def certificate_block(found: Certificate, *, judge: str, data: str) -> dict[str,
         "calibration_tasks": found.calibration_tasks,
         "calibration_negatives": found.calibration_negatives,
         "held_out_tasks": found.held_out_tasks,
-        "data_sha256": data,
         "fpr": figure(found.fpr) if found.fpr.value is not None else None,
         "fpr_reason": found.fpr.reason,
         "tpr": figure(found.tpr),
@@ -152,8 +162,8 @@ def scores_of(table: Table, judge: str, condition: str) -> Scores | None:
     chosen = (found.judge.codes == found.judge.names.index(judge)) & (
         found.condition.codes == found.condition.names.index(condition)
     )
-    readable = chosen & ~np.isnan(found.score) & (found.verdict != MISSING)
-    broken = chosen & np.isnan(found.score) & (found.verdict == PARSE_ERROR)
+    broken = chosen & (found.verdict == PARSE_ERROR)
+    readable = chosen & ~np.isnan(found.score) & ~broken
     if not readable.any():
         return None
     size = len(table.episodes)
@@ -235,6 +245,30 @@ def calibration_block(found: Calibration) -> dict[str, Any]:
         "mean_on_failures": figure(found.sure_of_failures),
         "sure_of_failures": figure(found.very_sure_of_failures),
     }
+
+
+def task_mark(name: str) -> str:
+    """What stands for a task in a certificate: the first 16 hex digits of the sha256 of its name."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def score_marks(values: Floats) -> list[str]:
+    """A sample of the scores that chose a threshold, by which they are known again under other names.
+
+    The 64 smallest digests of distinct scores; empty where scores repeat so much that finding them
+    elsewhere tells nothing.
+    """
+    read = values[~np.isnan(values)].astype("<f8")
+    distinct = np.unique(read)
+    if len(distinct) < max(_FEW_SCORES, len(read) / 2):
+        return []
+    return sorted(hashlib.sha256(one.tobytes()).hexdigest()[:16] for one in distinct)[:_MARKS]
+
+
+def _calibrating(episodes: Episodes, inside: Flags, found: Certificate) -> list[str]:
+    """The tasks that chose the threshold, sorted; a row without a task is of none."""
+    codes = np.unique(episodes.cluster.codes[inside])[found.calibrating]
+    return sorted(task_mark(episodes.cluster.names[code]) for code in codes.tolist() if code >= 0)
 
 
 def _digest(episodes: Episodes, inside: Flags, values: Floats) -> str:

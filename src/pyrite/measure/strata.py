@@ -26,7 +26,7 @@ from pyrite.measure.rank import rank_block
 from pyrite.measure.scores import Asked, scores_of
 from pyrite.measure.table import FAIL, INDETERMINATE, SUCCESS, Episodes, Factor, Flags, Table
 from pyrite.measure.training import training_block
-from pyrite.measure.vote import Votes, votes_of
+from pyrite.measure.vote import Votes, mapped, votes_of
 from pyrite.metrics.judge import share
 from pyrite.records import BLAME, HARD_NEGATIVES, SOURCES
 
@@ -35,7 +35,7 @@ _BLAMED = {**BLAME, **labelled.BLAMED}
 
 
 def strata_blocks(
-    table: Table, settings: Settings, asked: Asked | None = None
+    table: Table, settings: Settings, asked: Asked | None = None, *, truth: str = "verifier"
 ) -> tuple[dict[str, Any], list[str]]:
     """A block for each stratum that has episodes, in the order in which they lead, and warnings."""
     episodes = table.episodes
@@ -50,7 +50,15 @@ def strata_blocks(
         for (judge, condition), cast in sorted(votes.items(), key=lambda item: (item[0][1], item[0][0])):
             block = _judge(episodes, rows, cast, settings)
             block |= of_runs(
-                table, rows, judge, condition, settings, asked=asked, looks=max(1, scored), hard=hard
+                table,
+                rows,
+                judge,
+                condition,
+                settings,
+                asked=asked,
+                looks=max(1, scored),
+                hard=hard,
+                made_of={"truth": truth},
             )
             conditions.setdefault(condition, {"judges": {}})["judges"][judge] = block
             warnings += [f"{name}, {condition}, {text}" for text in judge_warnings(judge, block)]
@@ -101,16 +109,17 @@ def _truth(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any
 
 def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) -> dict[str, Any]:
     block = judge_block(episodes, rows, votes.verdict, settings)
-    inside = matrix(episodes, rows, votes.verdict)
+    verdict = mapped(votes.verdict, settings.uncertain)
+    inside = matrix(episodes, rows, verdict)
     failed = inside & (episodes.truth == FAIL)
-    accepted: Flags = votes.verdict == SUCCESS
+    accepted: Flags = verdict == SUCCESS
     hard = _hard(episodes)
     unclassified = failed & _unknown(episodes.category, len(episodes))
     counts = block["counts"]
     decided = counts["tp"] + counts["fp"] + counts["fn"] + counts["tn"]
     return {
         **block,
-        **of_verdicts(episodes, rows, votes.verdict, settings),
+        **of_verdicts(episodes, rows, verdict, settings),
         "status": "ok" if decided else "missing: no verdict on a scored episode",
         "runs": votes.runs,
         "incomplete": int((votes.incomplete & inside).sum()),
@@ -118,10 +127,10 @@ def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) ->
         "other": _fpr(episodes, failed & ~hard, accepted, "accepted of the other failures", settings),
         "unclassified": int(unclassified.sum()),
         "by_category": _by_category(episodes, failed, accepted),
-        "training": training_block(episodes, rows, votes.verdict, settings),
+        "training": training_block(episodes, rows, verdict, settings),
         "ranks": None
         if episodes.agent is None
-        else rank_block(episodes, rows, votes.verdict, "agent", episodes.agent, settings),
+        else rank_block(episodes, rows, verdict, "agent", episodes.agent, settings),
         "false_accepts": [episodes.ids[row] for row in np.flatnonzero(failed & accepted)],
     }
 

@@ -28,7 +28,8 @@ def training_block(episodes: Episodes, rows: Flags, verdict: Codes8, settings: S
     sides = {truth: inside & (episodes.truth == truth) for truth in (FAIL, PASS)}
     fpr, tpr = (_mean(accepted, sides[truth]) for truth in (FAIL, PASS))
     sizes = [effective_rate(episodes, sides[truth], accepted, settings.level) for truth in (FAIL, PASS)]
-    projected = {f"{pi:g}": _projected(sizes[0], sizes[1], pi, settings.level, sides) for pi in SUCCESS_RATES}
+    rates = sorted({*SUCCESS_RATES, *settings.base_rates})
+    projected = {f"{pi:g}": _projected(sizes[0], sizes[1], pi, settings.level, sides) for pi in rates}
     rewards = corrected_rewards(fpr, tpr)
     return {
         "youden": youden(fpr, tpr),

@@ -143,7 +143,8 @@ def _nothing_common(a: Read, b: Read, stratum: str, pairs: Sequence[Mapping[str,
     others = [one["why"] for pair in pairs for one in pair["tasks"]["left_out"] if _is_other(one["why"])]
     if others:
         return UsageError(
-            f"every task of both benches has another verifier in either ({stratum}), such as {others[0]}",
+            f"no task was decided by the same verifier in both benches ({stratum}); "
+            f"one of them has {others[0]}",
             where=where,
             expected="end states that the same verifiers decided",
             next=f"pyrite verify {a.bench.root}, then pyrite verify {b.bench.root}",

@@ -8,11 +8,15 @@ are missing is missing, because the missing run could decide.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from pyrite.errors import InputError
-from pyrite.measure.table import MISSING, UNCERTAIN, Codes8, Codes32, Flags, Table
+from pyrite.measure.table import MISSING, SUCCESS, UNCERTAIN, Codes8, Codes32, Flags, Table
+
+Policy = Literal["failure", "drop", "success"]
+"""What a voted uncertain counts as: not accepted (the headline), not asked, or accepted."""
 
 _KINDS = 4
 
@@ -63,3 +67,16 @@ def votes_of(table: Table, judge: str, condition: str) -> Votes:
     seen = int(rows.run[chosen].max(initial=1))
     runs = max(table.runs.get((judge, condition), seen), seen)
     return vote(rows.episode[chosen], rows.verdict[chosen], episodes=len(table.episodes), runs=runs)
+
+
+def mapped(verdict: Codes8, policy: Policy) -> Codes8:
+    """Voted verdicts with uncertain as the policy has it; `failure` leaves it, as it is not accepted.
+
+    >>> mapped(np.array([SUCCESS, UNCERTAIN], dtype=np.int8), "drop").tolist()
+    [1, -1]
+    """
+    if policy == "failure":
+        return verdict
+    return np.where(verdict == UNCERTAIN, SUCCESS if policy == "success" else MISSING, verdict).astype(
+        np.int8
+    )

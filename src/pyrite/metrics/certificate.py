@@ -7,7 +7,7 @@ rules of `thresholds.py`. What is chosen holds for the same agent and the same k
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -52,6 +52,8 @@ class Certificate:
     calibration_negatives: int
     held_out_tasks: int
     """All, with a failed episode or not."""
+    calibrating: Flags = field(compare=False)
+    """One entry a task code: whether the task chose the threshold."""
     fpr: Estimate
     """On the held-out tasks; None with a reason where nothing is certified."""
     tpr: Estimate
@@ -82,7 +84,8 @@ def certify(
     thresholds are chosen on these tasks, this one included. Raises `ValueError` for the effective size
     with another rule than the fixed sequence.
     """
-    calibrating = split_by_task(passed, cluster, seed=seed)[cluster] if len(cluster) else passed
+    tasks = split_by_task(passed, cluster, seed=seed)
+    calibrating = tasks[cluster] if len(cluster) else passed
     chosen = calibrating & ~passed
     listed = scores[calibrating] if candidates is None else candidates
     found = _sampled(policy, sampling, scores[chosen], cluster[chosen], target, delta / looks, listed, seed)
@@ -106,6 +109,7 @@ def certify(
         calibration_tasks=len(np.unique(cluster[chosen])),
         calibration_negatives=int(chosen.sum()),
         held_out_tasks=len(np.unique(cluster[held])),
+        calibrating=tasks,
         fpr=on(held & ~passed, "accepted of failed episodes of held-out tasks", "no_negatives"),
         tpr=on(held & passed, "accepted of passed episodes of held-out tasks", "no_positives"),
         hard_fpr=None

@@ -23,6 +23,7 @@ from pyrite.metrics.intervals import lower_bound, special, t_quantile, upper_bou
 
 CONFIDENCE = 0.95
 Codes = NDArray[np.integer]
+Flags = NDArray[np.bool_]
 
 
 class Answer(StrEnum):
@@ -79,41 +80,65 @@ def clustered_bound(
     return Bound(p, low, high, n, hits, clusters, found.size, method)
 
 
+def within(events: Counts, totals: Counts, limit: float, *, confidence: float = CONFIDENCE) -> Flags:
+    """Whether the upper bound of `clustered_bound` keeps the limit, for many sets of episodes at once.
+
+    `events` is (sets, clusters), `totals` (clusters,), all above 0, at least two.
+
+    >>> import numpy as np
+    >>> within(np.zeros((1, 59)), np.full(59, 4.0), 0.05), within(np.zeros((1, 58)), np.full(58, 4.0), 0.05)
+    (array([ True]), array([False]))
+    """
+    hits, size, p = _chain(events, totals, confidence)
+    others = np.maximum(size - hits, np.finfo(np.float64).tiny)
+    kept: Flags = ((special().betainc(hits + 1, others, limit) >= confidence) & (p <= limit)).all(axis=1)
+    return kept
+
+
 def _upper(events: Counts, totals: Counts, confidence: float) -> float:
-    """The highest bound of the clusters with 0, 1, 2 ... of those that have an event, smallest first.
+    """The highest bound of the clusters with 0, 1, 2 ... of those that have an event, smallest first."""
+    there = totals > 0
+    hits, size, p = _chain(events[None, there], totals[there], confidence)
+    below = p < 1
+    high = np.ones(p.shape)
+    high[below] = special().betaincinv(hits[below] + 1, (size - hits)[below], confidence)
+    return float(np.maximum(high, p).max())
+
+
+def _chain(events: Counts, totals: Counts, confidence: float) -> tuple[Counts, Counts, Counts]:
+    """(events, size, rate) of each set of episodes with 0, 1, 2 ... of its clusters that have an event.
 
     Adding a cluster to those with one event each lowers the sum of sizes at every place of this chain, or
     keeps it; so the variance there grows, the size shrinks and the bound rises. Where few clusters have a
-    non-event the smaller of the two sizes is taken, which can only do the same.
+    non-event the smaller of the two sizes is taken, which can only do the same. Rows are sets; a set with
+    fewer clusters with an event than another repeats its last place.
     """
     level = 2 * confidence - 1
-    n = totals[totals > 0].astype(np.float64)
-    with_event = events > 0
-    order = np.argsort(totals[with_event], kind="stable")
-    f, of = events[with_event][order].astype(np.float64), totals[with_event][order].astype(np.float64)
+    n = totals.astype(np.float64)
     clusters, total, squares = len(n), float(n.sum()), float(np.square(n).sum())
     alike = total**2 / squares
+    longest = int((events > 0).sum(axis=1).max(initial=0))
+    order = np.argsort(np.where(events > 0, n, np.inf), axis=1, kind="stable")[:, :longest]
+    f = np.take_along_axis(events, order, axis=1).astype(np.float64)
+    of = np.where(f > 0, n[order], 0.0)
 
     def chain(values: Counts) -> Counts:
-        return np.concatenate([[0.0], np.cumsum(values)])
+        return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
     p = np.minimum(1.0, chain(f) / total)
     spread = p * (1 - p)
     variance = clusters / (clusters - 1) * (chain(f * f) - 2 * p * chain(f * of) + p * p * squares) / total**2
-    n_eff = np.full(len(p), total)
+    n_eff = np.full(p.shape, total)
     np.divide(spread, variance, out=n_eff, where=variance > 0)
     n_eff = np.where(spread > 0, np.minimum(total, n_eff), alike)
     adjusted = n_eff.copy()
     if total > clusters:
         adjusted *= (t_quantile(total - 1, level) / t_quantile(clusters - 1, level)) ** 2
-    few_events = np.arange(len(p)) < FEW
-    few_others = clusters - chain(f == of) < FEW
+    few_events = chain((f > 0).astype(np.float64)) < FEW
+    few_others = clusters - chain(((f == of) & (f > 0)).astype(np.float64)) < FEW
     capped = np.minimum(n_eff, alike)
     size = np.where(few_events, capped, np.where(few_others, np.minimum(capped, adjusted), adjusted))
-    hits, below = p * size, p < 1
-    high = np.ones(len(p))
-    high[below] = special().betaincinv(hits[below] + 1, (size - hits)[below], confidence)
-    return float(np.maximum(high, p).max())
+    return p * size, size, p
 
 
 def bound(

@@ -10,12 +10,17 @@ import math
 
 import numpy as np
 
-from pyrite.metrics.clusters import Counts
-from pyrite.metrics.intervals import LEVEL, normal_quantile, special, upper_bound
+from pyrite.metrics.clusters import FEW, Counts
+from pyrite.metrics.gate import within
+from pyrite.metrics.intervals import LEVEL, normal_quantile, special, upper_bound, wilson
 
 POWER = 0.8
 MAX_SIZE = 10_000_000
 """Above so many episodes a question is answered with None: it cannot be asked in practice."""
+MOST_TASKS = 20_000
+"""Above so many tasks a gate is not planned."""
+SIMULATED = 1000
+"""Sets of episodes by which the power of a gate is told, where tasks are no more than that."""
 MIN_CLUSTERS = 6
 """With fewer clusters no two-sided sign-flip p can be below 0.05."""
 
@@ -135,6 +140,37 @@ def precision_size(rate: float, half_width: float, *, deff: float = 1.0, level: 
     return _up(normal_quantile(level) ** 2 * rate * (1 - rate) / half_width**2 * deff)
 
 
+def precision_tasks(
+    rate: float, half_width: float, per_task: float, *, icc: float, level: float = LEVEL
+) -> int:
+    """Tasks with failures for which the clustered Wilson interval of a rate is expected to be so narrow.
+
+    At `per_task` failed episodes (at least 1) a task. Where fewer than five tasks are expected to have an
+    event, the interval counts tasks instead of episodes, as `clusters.cluster_size` does.
+
+    >>> precision_tasks(0.2, 0.05, 1.0, icc=0.0), precision_tasks(0.02, 0.05, 4.0, icc=0.3)
+    (245, 52)
+    """
+    _share("rate", rate)
+    _share("half-width", half_width)
+    each = max(1.0, per_task)
+    deff = design_effect(each, icc)
+
+    def narrow(tasks: int) -> bool:
+        free = tasks * each / deff
+        few = rate * free < FEW or (1 - rate) * free < FEW
+        found = wilson(rate, min(free, tasks) if few else free, level=level)
+        return (found.high - found.low) / 2 <= half_width
+
+    low, high = 1, 2
+    while not narrow(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if narrow(middle) else (middle, high)
+    return high
+
+
 def gate_size(
     limit: float, rate: float, *, deff: float = 1.0, power: float = POWER, confidence: float = LEVEL
 ) -> int | None:
@@ -157,6 +193,68 @@ def gate_size(
             return _up(size * deff)
         events += max(1, events // 200)
     return None
+
+
+def gate_tasks(
+    limit: float,
+    rate: float,
+    sizes: Counts,
+    *,
+    icc: float,
+    power: float = POWER,
+    confidence: float = LEVEL,
+    seed: int = 0,
+) -> int | None:
+    """Tasks with failures for which a judge of this true rate passes the gate with the given power.
+
+    `sizes` holds the failed episodes of some tasks; more tasks are taken to be like them. With rate 0
+    nothing is accepted, and the gate counts tasks whatever the ICC. Else by simulation of the gate's own
+    clustered bound: the rates of tasks are beta distributed around `rate` with the intraclass correlation
+    `icc` (1,000 sets of episodes drawn by `seed`, of over 1,000 tasks fewer: the power is known to about
+    .013). None where the rate is not below the limit, or so near that it takes more than `MOST_TASKS`.
+
+    >>> gate_tasks(0.05, 0.0, np.array([4.0]), icc=0.3)
+    59
+    """
+    _share("limit", limit)
+    _share("power", power)
+    if rate >= limit:
+        return None
+
+    def enough(tasks: int) -> bool:
+        totals = np.resize(sizes, tasks).astype(np.float64)
+        if rate == 0:
+            return bool(within(np.zeros((1, tasks)), totals, limit, confidence=confidence)[0])
+        return _gate_power(limit, rate, totals, icc, confidence, seed) >= power
+
+    free = gate_size(limit, rate, power=power, confidence=confidence)
+    if free is None:
+        return None
+    low, high = 1, max(2, math.ceil(free / float(sizes.mean()) / 2))
+    while not enough(high):
+        low, high = high, math.ceil(high * 1.4)
+        if high > MOST_TASKS:
+            return None
+    while high - low > max(1, high // 50 if rate else 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _gate_power(limit: float, rate: float, totals: Counts, icc: float, confidence: float, seed: int) -> float:
+    """How often a gate passes on tasks of these sizes."""
+    generator = np.random.default_rng(seed)
+    drawn = max(100, min(SIMULATED, SIMULATED * SIMULATED // len(totals)))
+    shape = (drawn, len(totals))
+    if icc <= 0:
+        rates = np.full(shape, rate)
+    elif icc >= 1:
+        rates = (generator.random(shape) < rate).astype(np.float64)
+    else:
+        spread = (1 - icc) / icc
+        rates = generator.beta(rate * spread, (1 - rate) * spread, shape)
+    events = generator.binomial(totals.astype(np.int64), rates).astype(np.float64)
+    return float(within(events, totals, limit, confidence=confidence).mean())
 
 
 def tasks_needed(size: int, per_task: float) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyrite.report.numbers import count, percent, points, ratio, words
+from pyrite.report.numbers import count, percent, points, rate, ratio, words
 
 YES = {"PASS": "Yes", "FAIL": "No", "INSUFFICIENT": "Not decided"}
 """The summary of a gate."""
+PLAIN = ("the limit lies between the bounds",)
+"""Reasons that the bounds beside the limit say themselves."""
 
 
 def asked(number: int, limits: Mapping[str, Any]) -> str:
@@ -18,7 +20,8 @@ def asked(number: int, limits: Mapping[str, Any]) -> str:
         f"FPR, natural and hard, upper bound ≤ {percent(limits['fpr'])}",
         f"FDR {'with one episode a task' if one_a_task else 'at the lowest success rate'}, upper bound ≤ "
         f"{percent(limits['fdr'])}",
-        f"TPR, lower bound ≥ {percent(limits['tpr'])}; unusable answers ≤ {percent(limits['unusable'])}",
+        f"TPR, lower bound ≥ {percent(limits['tpr'])}; unusable and missing answers ≤ "
+        f"{percent(limits['unusable'])} each",
         f"FPR with the claim minus without, upper bound ≤ {points(limits['claim_effect'])}",
         f"two runs agree, lower bound ≥ {percent(limits['consistency'])}",
         f"FPR of every category or group (n ≥ {limits['min_cell']}), upper bound ≤ "
@@ -47,7 +50,9 @@ def found(line: Mapping[str, Any]) -> str:
 def part(one: Mapping[str, Any]) -> str:
     """One part with its figure and bounds, or the reason why there is none."""
     if one.get("value") is None:
-        return f"{one['name']}: {words(one['reason'])}"
+        held = one.get("held_out_fpr")
+        elsewhere = f"; FPR on held-out tasks {rate(held)}" if held else ""
+        return f"{one['name']}: {words(one['reason'])}{elsewhere}"
     wide = points if "flip_in" in one else percent
     if one["low"] is None or one["high"] is None:
         counts = ratio(round(one["events"]), one["n"]) if "events" in one else ""
@@ -55,6 +60,8 @@ def part(one: Mapping[str, Any]) -> str:
     text = (
         f"{one['name']} {wide(one['value'])}, bounds {_bare(wide(one['low']))} to {_bare(wide(one['high']))}"
     )
+    if one["answer"] == "INSUFFICIENT" and one["reason"] not in PLAIN:
+        return f"{text}: {words(one['reason'])}"
     if one.get("success_rate") is not None:
         return f"{text} ({percent(one['success_rate'])}, {one['of']})"
     if one.get("events") and "flip_in" not in one:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyrite.measure.finding import FIRST_CONDITION, is_shortcut, subject
 from pyrite.report import numbers
 from pyrite.report.plots import Axis, axis_for
-from pyrite.report.sections import CATEGORIES, TARGET
+from pyrite.report.sections import CATEGORIES, TARGET, Condition, Row, Stratum, above_target
 
 MOST = 3
-"""Judges that are drawn, the subject of the finding first; all are in report.json."""
+"""Judges that are drawn, in the order of the tables above; of the others there are counts."""
+CONSTANT = ("accept-all", "reject-all")
 EXPECTED = {"hard": "more often", "easy": "less often"}
 
 
@@ -31,9 +31,8 @@ class Kind:
 
     @property
     def look(self) -> bool:
-        """Even the lower bound is above the target."""
-        low = self.figure["low"]
-        return low is not None and low > TARGET
+        """Whether its FPR is clearly above the target."""
+        return above_target(self.figure)
 
     @property
     def difference(self) -> str:
@@ -60,35 +59,47 @@ class Kinds:
     """The judges that are shown, on one axis."""
 
     judges: tuple[Judged, ...]
-    left_out: int
     axis: Axis
 
+    def holds(self, judge: str, condition: str) -> bool:
+        """Whether a judge is drawn, and so needs no counts of its own."""
+        return any((one.judge, one.condition) == (judge, condition) for one in self.judges)
 
-def kinds(result: Mapping[str, Any]) -> Kinds | None:
-    """Judges of the leading stratum, shortcuts aside; None where no failure has a category."""
+
+def kinds(result: Mapping[str, Any], stratum: Stratum) -> Kinds | None:
+    """The first judges of the leading stratum, shortcuts aside; None elsewhere, and without categories."""
     health = result.get("health")
-    if health is None:
+    if health is None or stratum.name != result["lead"]:
         return None
-    first = subject(result)
-    found = [
-        _judged(judge, condition, block)
-        for condition, judges in health["judges"].items()
-        for judge, block in judges.items()
-        if not is_shortcut(judge) and block["by_category"] and block["by_category"]["categories"]
-    ]
-    if not found:
+    shown = []
+    for condition in stratum.conditions:
+        blocks = health["judges"].get(condition.name, {})
+        for row in condition.rows:
+            block = blocks.get(row.name)
+            if not row.shortcut and block and block["by_category"] and block["by_category"]["categories"]:
+                shown.append(_judged(row.name, condition.name, block))
+    if not shown:
         return None
-    found.sort(
-        key=lambda one: (
-            (one.condition, one.judge) != first,
-            one.condition != FIRST_CONDITION,
-            one.condition,
-            one.judge,
-        )
-    )
-    shown = tuple(found[:MOST])
-    axis = axis_for((kind.figure for one in shown for kind in one.kinds), target=TARGET)
-    return Kinds(shown, len(found) - len(shown), axis)
+    axis = axis_for((kind.figure for one in shown[:MOST] for kind in one.kinds), target=TARGET)
+    return Kinds(tuple(shown[:MOST]), axis)
+
+
+def counted(stratum: Stratum, drawn: Kinds | None) -> list[tuple[Condition, list[Row]]]:
+    """(condition, rows) of the judges that are not drawn, in the order of the other tables.
+
+    Without the shortcuts that accept everything or nothing: of each category all or none.
+    """
+    found = []
+    for condition in stratum.conditions:
+        rows = [
+            row
+            for row in condition.rows
+            if row.name.split("@")[0] not in CONSTANT
+            and (drawn is None or not drawn.holds(row.name, condition.name))
+        ]
+        if rows:
+            found.append((condition, rows))
+    return found
 
 
 def _judged(judge: str, condition: str, block: Mapping[str, Any]) -> Judged:

@@ -7,6 +7,7 @@ Nothing heavy is imported here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -123,6 +124,57 @@ def count(number: int, noun: str) -> str:
     ('1 episode', '1,200 episodes')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def limit(target: float) -> str:
+    """A limit as it was asked for, in per cent without a decimal that says nothing.
+
+    >>> limit(0.05), limit(0.0005)
+    ('5\\u202f%', '0.05\\u202f%')
+    """
+    return f"{100 * target:.4g}{THIN}%"
+
+
+def confidence(delta: float) -> str:
+    """One minus the share of error, in per cent, rounded down: never more than was asked for.
+
+    >>> confidence(0.05), confidence(0.05 / 3), confidence(1e-6)
+    ('95\\u202f%', '98.33\\u202f%', '99.99\\u202f%')
+    """
+    return f"{math.floor(1e4 * (1 - delta) + 1e-6) / 100:g}{THIN}%"
+
+
+def refusal(certificate: Mapping[str, Any]) -> str:
+    """Why no threshold is certified: what was counted and how many are needed. Empty where one is.
+
+    `certificate` as it stands in a result. Half of the tasks choose a threshold and half test it, so
+    twice as many are needed in all.
+
+    >>> asked = {"threshold": None, "target": 0.05, "delta": 0.05, "sampling": "one_per_task"}
+    >>> refusal({**asked, "n": 8, "needed": 59, "reason": "too_few_negatives: 8 of at least 59"})
+    '8 tasks with failures in the half that chooses, at least 59 needed: about 118 such tasks in all'
+    >>> refusal({**asked, "n": 70, "needed": 59, "reason": "no_candidate_passes"})
+    'no threshold keeps FPR at most 5\\u202f% at 95\\u202f% confidence'
+    """
+    if certificate["threshold"] is not None:
+        return ""
+    reason = str(certificate["reason"]).partition(":")[0]
+    if reason in ("too_few_negatives", "no_negatives"):
+        found, needed = math.floor(certificate["n"]), certificate["needed"]
+        counted, such = f"{count(found, 'task')} with failures", f"about {2 * needed:,} such tasks"
+        if certificate["sampling"] == "effective_size":
+            counted = f"failed episodes of effective size {found:,}"
+            such = f"an effective size of about {2 * needed:,}"
+        return f"{counted} in the half that chooses, at least {needed:,} needed: {such} in all"
+    if reason == "no_candidate_passes":
+        delta = certificate["delta"]
+        sure = "on average" if delta is None else f"at {confidence(delta)} confidence"
+        return f"no threshold keeps FPR at most {limit(certificate['target'])} {sure}"
+    if reason == "single_cluster":
+        return "all failed episodes in the half that chooses are of one task"
+    if reason == "unreadable_scores":
+        return "almost no score of a failed episode in the half that chooses can be read"
+    return words(certificate["reason"])
 
 
 def few(n: int) -> bool:

@@ -81,22 +81,28 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def finding_parts(result: Mapping[str, Any]) -> list[tuple[str, bool]]:
-    """The finding in pieces; True marks a rate of false accepts that is not zero."""
+def finding_parts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(text, emphasis) of the finding in pieces: "", "strong", or "look".
+
+    The rates of a judge that accepts failures are strong; "look" is its FPR, the first of them, where
+    even the lower bound is above the target.
+    """
     said = result.get("finding") or finding(result)
-    look = look_here(result)
-    parts, end = [], 0
-    for match in _RATE.finditer(said):
-        parts.append((said[end : match.start()], False))
-        parts.append((match.group().replace(" %", f"{numbers.THIN}%"), look))
-        end = match.end()
-    return [part for part in [*parts, (said[end:], False)] if part[0]]
+    found, chosen = _subject(result), subject(result)
+    if found is None or chosen is None or not found["counts"]["fp"]:
+        return [(_RATE.sub(_thin, said), "")]
+    named = f"{chosen[1]} accepts "
+    end = said.index(named) + len(named) if named in said else 0
+    parts, css = [(said[:end], "")], "look" if sections.above_target(found["fpr"]) else "strong"
+    for match in _RATE.finditer(said, end):
+        parts.append((said[end : match.start()], ""))
+        parts.append((_thin(match), css))
+        end, css = match.end(), "strong"
+    return [part for part in [*parts, (said[end:], "")] if part[0]]
 
 
-def look_here(result: Mapping[str, Any]) -> bool:
-    """Whether the finding is of a judge that accepts failures: what purple is for."""
-    found = _subject(result)
-    return found is not None and found["counts"]["fp"] > 0
+def _thin(rate: re.Match[str]) -> str:
+    return rate.group().replace(" %", f"{numbers.THIN}%")
 
 
 def basis(result: Mapping[str, Any]) -> str:

@@ -134,7 +134,7 @@ def disagreement(cell: Apart, most: int) -> Markup:
 
 
 def amount(kind: str, answer: str, n: int, most: int) -> Markup:
-    """A square whose area is a number of episodes; a false accept is purple, indeterminate hatched."""
+    """A square whose area is a number of episodes; a false accept is filled dark, indeterminate hatched."""
     side = SQUARE * (n / max(1, most)) ** 0.5
     css = "false" if (kind, answer) == ("fail", "accepts") else kind
     box: dict[str, str | float | int] = {"class": css, "width": side, "height": side}

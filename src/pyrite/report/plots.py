@@ -68,7 +68,7 @@ def grid_row(axis: Axis) -> Markup:
 
 
 def axis_row(axis: Axis) -> Markup:
-    """The tick labels below a plot, the last one with its unit, and the target's label."""
+    """The tick labels below a plot, the last one with its unit; the target has a label of its own."""
     last = len(axis.ticks) - 1
     parts = [
         element(
@@ -77,6 +77,7 @@ def axis_row(axis: Axis) -> Markup:
             percent(tick).replace(".0", "") if i == last else f"{100 * tick:.0f}",
         )
         for i, tick in enumerate(axis.ticks)
+        if axis.target is None or abs(tick - axis.target) > 1e-9
     ]
     if axis.target is not None:
         label = f"target {percent(axis.target).replace('.0', '')}"

@@ -12,6 +12,7 @@ from pyrite.measure.finding import FIRST_CONDITION
 from pyrite.report import numbers
 from pyrite.report.numbers import THIN
 from pyrite.report.scores_plots import MOST_CURVES, Curve, det, reliability, roc
+from pyrite.report.sections import above_target
 
 MOST_CHARTS = 4
 """Reliability diagrams on the page; all bins are in report.json."""
@@ -26,6 +27,12 @@ SAMPLINGS = {
     "one_per_task": "one failed episode a task",
     "max_per_task": "the highest score of each task",
     "effective_size": "effective size, approximate",
+}
+WHY_SAMPLED = {
+    "one_per_task": "One failed episode a task, drawn by seed, because episodes of one task are alike.",
+    "max_per_task": "The highest score of each task, because episodes of one task are alike.",
+    "effective_size": "Effective size: so many independent episodes would say as much, since those of one "
+    "task are alike.",
 }
 
 
@@ -46,8 +53,8 @@ class Scored:
     def rule(self) -> str:
         """How the threshold is promised: rule, target and confidence, on what."""
         found = self.certificate
-        target = f"FPR at most {numbers.percent(found['target'])}"
-        sure = "" if found["delta"] is None else f" with {100 * (1 - found['delta']):.4g}{THIN}% confidence"
+        target = f"FPR at most {numbers.limit(found['target'])}"
+        sure = "" if found["delta"] is None else f" at {numbers.confidence(found['delta'])} confidence"
         return f"{RULES[found['policy']]}: {target}{sure}; {SAMPLINGS[found['sampling']]}"
 
     @property
@@ -58,11 +65,14 @@ class Scored:
             return ""
         return f"{'≥' if found['accept'] == '>=' else '>'} {found['threshold']:.6g}"
 
+    def above(self, found: Mapping[str, Any]) -> bool:
+        """Whether an FPR on held-out tasks is clearly above the target that was asked for."""
+        return above_target(found, self.certificate["target"])
+
     @property
     def refused(self) -> str:
         """Why no threshold is certified, with the number that would be needed."""
-        why, _, rest = str(self.certificate["reason"]).partition(": ")
-        return f"{numbers.null(why)}{f', {rest}' if rest else ''}"
+        return f"null: {numbers.refusal(self.certificate)}"
 
     @property
     def gone(self) -> str:
@@ -81,6 +91,14 @@ class Reliability:
     """score or confidence"""
     block: Mapping[str, Any]
     drawing: Markup | None
+
+    @property
+    def summary(self) -> str:
+        """How far stated and real are apart; empty where nothing is known."""
+        ece, brier = self.block["ece"], self.block["brier"]
+        if ece is None or brier is None or brier["value"] is None or numbers.few(self.block["n"]):
+            return ""
+        return f"ECE {ece:.3f}, Brier score {brier['value']:.3f}."
 
     @property
     def sure(self) -> str:
@@ -111,6 +129,25 @@ class Section:
     curves_left_out: int
     reliability: tuple[Reliability, ...]
     charts_left_out: int
+
+    @property
+    def certified(self) -> bool:
+        """Whether a plot has the mark of a threshold."""
+        return self.roc is not None and 'class="certified' in self.roc
+
+    @property
+    def promise(self) -> str:
+        """What a threshold that is chosen so is worth."""
+        found = self.rows[0].certificate
+        target = f"the FPR on tasks like these is at most {numbers.limit(found['target'])}"
+        if found["delta"] is None:
+            return f"{target} on average over many such choices, not in each."
+        return f"{target}, and such a choice breaks this at most {numbers.limit(found['delta'])} of the time."
+
+    @property
+    def sampled(self) -> str:
+        """Why not every failed episode counts in the choice."""
+        return WHY_SAMPLED[self.rows[0].certificate["sampling"]]
 
     @property
     def none(self) -> bool:

@@ -6,14 +6,15 @@ A DET plot has normal deviates on both axes, where normal scores give straight l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 from markupsafe import Markup
 
-from pyrite.report.numbers import few, percent
+from pyrite.report.numbers import few, limit
+from pyrite.report.sections import above_target
 from pyrite.report.slopes import apart
 from pyrite.report.svg import element, figure
 from pyrite.report.text import cut
@@ -26,7 +27,9 @@ _SPLIT = 196.0
 _DEVIATES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99)
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _NAME = 26
-_COUNT = 24.0
+_CERTIFIED = "certified, other tasks"
+_LETTER, _LINE, _LINES, _WIDE = 6.2, 11.0, 4, 320.0
+"""Width of a letter and height of a line, lines that a count may stand higher, width of a drawing."""
 _NAMED = 200.0
 """Near here the curves of a DET plot have their names, to the upper right of a falling line."""
 Rates = Mapping[str, Any]
@@ -43,13 +46,14 @@ class Curve:
 
 
 def roc(curves: Sequence[Curve], target: float, *, title: str) -> Markup:
-    """True against false positives; the target dashed, a purple cross where a threshold is certified."""
+    """True against false positives; the target dashed, a diamond where a threshold is certified."""
     parts = _frame("true-positive rate, %", "false-positive rate, %")
-    parts += _zone(_x(target), f"target FPR {_short(target)}")
+    parts.append(_zone(_x(target)))
     parts += [_grid(_x(tick), _y(tick), _whole(tick)) for tick in _QUARTERS]
+    parts += _target(_x(target), f"target FPR {_short(target)}")
     parts.append(element("line", {"class": "chance", "x1": LEFT, "y1": BOTTOM, "x2": RIGHT, "y2": TOP}))
     parts += [_path(at, [(_x(f), _y(1 - m)) for f, m in one.points]) for at, one in enumerate(curves)]
-    crosses = [_cross(*one.certified) for one in curves if one.certified is not None]
+    crosses = [_cross(*one.certified, target) for one in curves if one.certified is not None]
     parts += [*crosses, *_key(curves, certified=bool(crosses))]
     return figure("curve", title, *parts)
 
@@ -70,9 +74,10 @@ def det(curves: Sequence[Curve], target: float, *, title: str) -> Markup | None:
     across = _Deviates([f for f, _ in every] + [target], LEFT, RIGHT)
     up = _Deviates([m for _, m in every], BOTTOM, TOP)
     parts = _frame("missed successes, %", "false-positive rate, % (normal scale)")
-    parts += _zone(across.at(target), f"target {_short(target)}")
+    parts.append(_zone(across.at(target)))
     parts += [_vertical(across.at(tick), _short(tick, unit=False)) for tick in across.ticks]
     parts += [_horizontal(up.at(tick), _short(tick, unit=False)) for tick in up.ticks]
+    parts += _target(across.at(target), f"target {_short(target)}")
     named: list[tuple[float, float, int]] = []
     for at, (one, points) in enumerate(zip(curves, inside, strict=True)):
         places = [(across.at(f), up.at(m)) for f, m in points]
@@ -81,7 +86,7 @@ def det(curves: Sequence[Curve], target: float, *, title: str) -> Markup | None:
             above = [place for place in places if place[1] < BOTTOM - 50] or places
             named.append((*min(above, key=lambda place: abs(place[0] - _NAMED)), at))
         if one.certified is not None:
-            parts += _dot(one.certified, across, up)
+            parts += _dot(one.certified, target, across, up)
     heights = apart([y - 6 for _, y, _ in named])
     parts += [
         element("text", {"class": f"name start c{at}", "x": x + 8, "y": y}, cut(curves[at].name, _NAME))
@@ -93,8 +98,8 @@ def det(curves: Sequence[Curve], target: float, *, title: str) -> Markup | None:
 def reliability(bins: Sequence[Mapping[str, Any]], *, title: str) -> Markup:
     """Stated probability against how many really passed, and below it how many episodes are in each bin.
 
-    A bin whose interval lies below the diagonal is overconfident, and purple. One of fewer than 10
-    episodes has a bar and no mark.
+    A bin whose interval lies below the diagonal is overconfident: a triangle instead of a disc. One of
+    fewer than 10 episodes has a bar and no mark. A count that would run into another text is left out.
     """
     parts = _frame("really succeeded, %", "stated probability of success, %")
 
@@ -105,35 +110,45 @@ def reliability(bins: Sequence[Mapping[str, Any]], *, title: str) -> Markup:
         parts.append(_grid(_x(tick), y(tick), _whole(tick)))
     parts.append(element("line", {"class": "chance", "x1": LEFT, "y1": _SPLIT, "x2": RIGHT, "y2": TOP}))
     most = max((one["n"] for one in bins), default=1)
-    sure, raised, before = False, False, -_COUNT
-    for one in bins:
-        x, found = _x(one["mean"]), one["passed"]
-        height = (BOTTOM - _SPLIT - 34) * one["n"] / most
-        parts.append(
-            element("rect", {"class": "n", "x": x - 4, "y": BOTTOM - height, "width": 8, "height": height})
-        )
-        raised = not raised and x - before < _COUNT
-        before = x
-        y_count = BOTTOM - height - (14 if raised else 4)
-        parts.append(element("text", {"class": "count", "x": x, "y": y_count}, f"{one['n']:,}"))
+    bars = [(_x(one["mean"]), BOTTOM - (BOTTOM - _SPLIT - 42) * one["n"] / most, one) for one in bins]
+    sure = False
+    for x, top, one in bars:
+        box: dict[str, str | float | int] = {"x": x - 4, "y": top, "width": 8, "height": BOTTOM - top}
+        parts.append(element("rect", {"class": "n", **box}))
+        found = one["passed"]
         if found["value"] is None or few(found["n"]):
             continue
         over = found["high"] is not None and found["high"] < one["mean"]
         sure = sure or over
-        inside = [element("circle", {"cx": x, "cy": y(found["value"]), "r": 3.2})]
+        inside = [_triangle(x, y(found["value"])) if over else _disc(x, y(found["value"]))]
         if found["low"] is not None:
             ends: dict[str, str | float | int] = {"y1": y(found["low"]), "y2": y(found["high"])}
             inside.insert(0, element("line", {"x1": x, "x2": x, **ends}))
         parts.append(element("g", {"class": "bin over" if over else "bin"}, *inside))
     parts.append(element("text", {"class": "unit", "x": LEFT - 26, "y": _SPLIT + 22}, "n"))
+    parts += [element("text", {"class": "count", "x": x, "y": at}, word) for x, at, word in _counts(bars)]
     if sure:
-        parts.append(
-            element("text", {"class": "over", "x": LEFT + 8, "y": TOP + 14}, "purple: overconfident,")
-        )
-        parts.append(
-            element("text", {"class": "over", "x": LEFT + 8, "y": TOP + 28}, "interval below the line")
-        )
+        parts.append(element("g", {"class": "bin over"}, _triangle(RIGHT - 94, TOP - 18)))
+        parts.append(element("text", {"class": "over", "x": RIGHT, "y": TOP - 14}, "overconfident"))
     return figure("curve", title, *parts)
+
+
+def _counts(bars: Sequence[tuple[float, float, Mapping[str, Any]]]) -> Iterator[tuple[float, float, str]]:
+    """(middle, foot, count) of bars (middle, top, bin): above the bar, or up to three lines higher.
+
+    The fullest bins choose first; one that finds no place between the others has no count.
+    """
+    taken: list[tuple[float, float, float]] = []
+    for middle, top, one in sorted(bars, key=lambda bar: (-bar[2]["n"], bar[0])):
+        word = f"{one['n']:,}"
+        half = _LETTER * len(word) / 2
+        x = min(max(middle, LEFT - 14 + half), _WIDE - half)
+        for y in (top - 4 - _LINE * line for line in range(_LINES)):
+            free = all(abs(x - x2) >= half + half2 + 2 or abs(y - y2) >= _LINE for x2, y2, half2 in taken)
+            if free and y - _LINE >= _SPLIT + 4:
+                taken.append((x, y, half))
+                yield x, y, word
+                break
 
 
 class _Deviates:
@@ -170,12 +185,18 @@ def _frame(up: str, across: str) -> list[Markup]:
     ]
 
 
-def _zone(x: float, label: str) -> list[Markup]:
-    """The pale zone left of the target, the dashed target, and its label at the foot."""
+def _zone(x: float) -> Markup:
+    """The pale zone left of the target."""
+    return element("rect", {"class": "zone", "x": LEFT, "y": TOP, "width": x - LEFT, "height": BOTTOM - TOP})
+
+
+def _target(x: float, label: str) -> list[Markup]:
+    """The dashed target over the grid, and its label at the foot, inside the frame."""
+    fits = x + 5 + _LETTER * len(label) <= RIGHT
+    css, at = ("target-name", x + 5) if fits else ("target-name end", x - 5)
     return [
-        element("rect", {"class": "zone", "x": LEFT, "y": TOP, "width": x - LEFT, "height": BOTTOM - TOP}),
         element("line", {"class": "target", "x1": x, "x2": x, "y1": TOP, "y2": BOTTOM}),
-        element("text", {"class": "target-name", "x": x + 5, "y": BOTTOM - 7}, label),
+        element("text", {"class": css, "x": at, "y": BOTTOM - 7}, label),
     ]
 
 
@@ -198,40 +219,54 @@ def _path(at: int, places: Sequence[tuple[float, float]]) -> Markup:
     return element("polyline", {"class": f"line c{at}", "points": points})
 
 
-def _cross(fpr: Rates, tpr: Rates) -> Markup:
+def _cross(fpr: Rates, tpr: Rates, target: float) -> Markup:
     """The certified threshold on other tasks, with both intervals."""
     x, y = _x(fpr["value"]), _y(tpr["value"])
-    inside = [element("circle", {"cx": x, "cy": y, "r": 3.6})]
+    inside = []
     if fpr["low"] is not None:
         inside.append(element("line", {"x1": _x(fpr["low"]), "x2": _x(fpr["high"]), "y1": y, "y2": y}))
     if tpr["low"] is not None:
         inside.append(element("line", {"x1": x, "x2": x, "y1": _y(tpr["low"]), "y2": _y(tpr["high"])}))
-    return element("g", {"class": "certified"}, *inside)
+    return element("g", {"class": _certified(fpr, target)}, *inside, _diamond(x, y))
 
 
-def _dot(certified: tuple[Rates, Rates], across: _Deviates, up: _Deviates) -> list[Markup]:
+def _dot(certified: tuple[Rates, Rates], target: float, across: _Deviates, up: _Deviates) -> list[Markup]:
     """The certified threshold where both of its rates are on the axes."""
     fpr, missed = certified[0]["value"], 1 - certified[1]["value"]
     if not (across.holds(fpr) and up.holds(missed)):
         return []
-    dot = element("circle", {"cx": across.at(fpr), "cy": up.at(missed), "r": 3.6})
-    return [element("g", {"class": "certified"}, dot)]
+    dot = _diamond(across.at(fpr), up.at(missed))
+    return [element("g", {"class": _certified(certified[0], target)}, dot)]
+
+
+def _certified(fpr: Rates, target: float) -> str:
+    return "certified look" if above_target(fpr, target) else "certified"
+
+
+def _diamond(x: float, y: float) -> Markup:
+    return element("path", {"d": f"M{x:.2f},{y - 5.5:.2f} l5.5,5.5 l-5.5,5.5 l-5.5,-5.5 Z"})
+
+
+def _triangle(x: float, y: float) -> Markup:
+    return element("path", {"d": f"M{x - 5:.2f},{y - 3.4:.2f} h10 l-5,8.4 Z"})
+
+
+def _disc(x: float, y: float) -> Markup:
+    return element("circle", {"cx": x, "cy": y, "r": 3.2})
 
 
 def _key(curves: Sequence[Curve], *, certified: bool) -> list[Markup]:
     """Names beside a piece of their line, in the corner below the diagonal that curves leave free."""
-    names = [*(cut(one.name, _NAME) for one in curves), *(["certified"] if certified else [])]
+    names = [*(cut(one.name, _NAME) for one in curves), *([_CERTIFIED] if certified else [])]
     first = BOTTOM - 24 - 18 * len(names)
     parts = []
     for at, name in enumerate(names):
         y, x = first + 18 * at, RIGHT - 178
-        css = f"name c{at}" if at < len(curves) else "over"
+        css = f"name c{at}" if at < len(curves) else "name"
         if at < len(curves):
             parts.append(_path(at, [(x, y), (x + 22, y)]))
         else:
-            parts.append(
-                element("g", {"class": "certified"}, element("circle", {"cx": x + 11, "cy": y, "r": 3.6}))
-            )
+            parts.append(element("g", {"class": "certified"}, _diamond(x + 11, y)))
         parts.append(element("text", {"class": f"{css} start", "x": x + 30, "y": y, "dy": "0.35em"}, name))
     return parts
 
@@ -254,4 +289,4 @@ def _short(rate: float, *, unit: bool = True) -> str:
     >>> _short(0.05, unit=False), _short(0.005, unit=False)
     ('5', '0.5')
     """
-    return percent(rate).replace(".0", "") if unit else f"{100 * rate:g}"
+    return limit(rate) if unit else f"{100 * rate:g}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyrite.measure.finding import FIRST_CONDITION, is_shortcut, subject
+from pyrite.measure.finding import FIRST_CONDITION, is_shortcut
 from pyrite.records import HARD_NEGATIVES, Category
 from pyrite.report.numbers import few
 from pyrite.report.plots import Axis, axis_for
@@ -57,9 +57,16 @@ class Row:
     name: str
     note: str
     shortcut: bool
-    look: bool
-    """The subject of the finding, and it accepts failures."""
     judge: Mapping[str, Any]
+
+    @property
+    def look(self) -> bool:
+        """Whether its FPR is clearly above the target."""
+        return self.above(self.judge["fpr"])
+
+    def above(self, found: Mapping[str, Any]) -> bool:
+        """Whether one of its false-positive rates is clearly above the target; a shortcut stays grey."""
+        return not self.shortcut and above_target(found)
 
     @property
     def failed(self) -> int:
@@ -103,6 +110,14 @@ class Stratum:
         return self.name != "natural"
 
 
+def above_target(found: Mapping[str, Any], target: float = TARGET) -> bool:
+    """Whether even the lower bound of a false-positive rate is above the target: what purple is for.
+
+    Never of so few episodes that no rate is shown.
+    """
+    return found["low"] is not None and found["low"] > target and not few(found["n"])
+
+
 def strata(result: Result) -> list[Stratum]:
     """The strata that have episodes, the leading one first."""
     names = sorted(result["strata"], key=lambda name: name != result["lead"])
@@ -112,7 +127,7 @@ def strata(result: Result) -> list[Stratum]:
 def false_accepts(stratum: Stratum) -> list[tuple[str, list[tuple[str, list[str]]]]]:
     """(judge, [(episode_id, conditions)]) of the failed episodes that judges accept, shortcuts aside.
 
-    An episode that is accepted in more conditions comes first, then by id.
+    Judges in the order of the tables. An episode that is accepted in more conditions comes first, then by id.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for condition in stratum.conditions:
@@ -122,7 +137,7 @@ def false_accepts(stratum: Stratum) -> list[tuple[str, list[tuple[str, list[str]
                     found.setdefault(row.name, {}).setdefault(episode_id, []).append(condition.name)
     return [
         (judge, sorted(episodes.items(), key=lambda item: (-len(item[1]), item[0])))
-        for judge, episodes in sorted(found.items())
+        for judge, episodes in found.items()
     ]
 
 
@@ -192,9 +207,8 @@ def truth_axis(result: Result) -> Axis:
 
 def _stratum(result: Result, name: str) -> Stratum:
     block = result["strata"][name]
-    look = subject(result) if name == result["lead"] else None
     found = tuple(
-        Condition(condition, describe_condition(condition), _groups(condition, cell["judges"], look))
+        Condition(condition, describe_condition(condition), _groups(cell["judges"]))
         for condition, cell in sorted(
             block["conditions"].items(), key=lambda item: (item[0] != FIRST_CONDITION, item[0])
         )
@@ -212,17 +226,9 @@ def _stratum(result: Result, name: str) -> Stratum:
     )
 
 
-def _groups(
-    condition: str, cell: Mapping[str, Mapping[str, Any]], look: tuple[str, str] | None
-) -> tuple[tuple[str, tuple[Row, ...]], ...]:
+def _groups(cell: Mapping[str, Mapping[str, Any]]) -> tuple[tuple[str, tuple[Row, ...]], ...]:
     rows = [
-        Row(
-            name=name,
-            note=_NOTES.get(name, ""),
-            shortcut=is_shortcut(name),
-            look=look == (condition, name) and judge["counts"]["fp"] > 0,
-            judge=judge,
-        )
+        Row(name=name, note=_NOTES.get(name, ""), shortcut=is_shortcut(name), judge=judge)
         for name, judge in cell.items()
     ]
     split = (

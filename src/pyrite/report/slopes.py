@@ -68,7 +68,7 @@ def _chart(judge: str, condition: str, block: Mapping[str, Any]) -> Chart:
 
 
 def slope(groups: Mapping[str, Mapping[str, Any]], changed: Sequence[str], *, title: str) -> Markup:
-    """Two vertical axes, truth and judge, and a line a group; a changed rank is purple and labelled."""
+    """Two vertical axes, truth and judge, and a line a group; a changed rank is heavier and labelled."""
     rates = {side: [one[side]["value"] for one in groups.values()] for side in ("true", "judged")}
     most = max([*rates["true"], *rates["judged"], 0.01])
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pyrite.errors import UsageError
+from pyrite.measure.gate_threshold import sealed
 from pyrite.records import SCHEMA_VERSION
 from pyrite.store.jsonl import read_json, write_json
 from pyrite.store.paths import slug
@@ -23,10 +24,13 @@ def write_certificates(folder: Path, result: Mapping[str, Any], *, force: bool =
         raise UsageError(
             "no score, so no certificate", expected="--scores COLUMNS, or a judge that gives scores"
         )
+    if folder.suffix == ".json" and not folder.is_dir():
+        expected = "a folder: each score gets a file of its own in it"
+        raise UsageError("the name of a file", where=str(folder), expected=expected)
     if folder.exists() and not folder.is_dir():
         raise UsageError("not a folder", where=str(folder), expected="a folder for the certificates")
     paths = {folder / f"{slug(name)}.threshold.json": block for name, block in found}
-    documents = {path: {"schema_version": SCHEMA_VERSION, **block} for path, block in paths.items()}
+    documents = {path: sealed({"schema_version": SCHEMA_VERSION, **block}) for path, block in paths.items()}
     if not force:
         for path, document in documents.items():
             if path.exists() and read_json(path) != document:

@@ -10,16 +10,17 @@ from pyrite.measure.scores import Asked
 from pyrite.metrics.intervals import LEVEL
 from pyrite.store.bench import Bench
 
-USUAL = {"level": LEVEL, "resamples": 2000}
+USUAL = {"level": LEVEL, "resamples": 2000, "uncertain": "failure"}
 """How figures are made where nobody asked for something else."""
 
 
 def options(bench: Bench, seed: int | None) -> dict[str, Any]:
-    """Level, resamples and (without `seed`) the seed."""
+    """Level, resamples, what uncertain counts as, and (without `seed`) the seed."""
     return {
         "level": bench.asked("metrics", "level", USUAL["level"]),
         "resamples": bench.asked("metrics", "resamples", USUAL["resamples"]),
         "seed": bench.asked("metrics", "seed", 0) if seed is None else seed,
+        "uncertain": bench.asked("metrics", "uncertain_policy", USUAL["uncertain"]),
     }
 
 

@@ -91,7 +91,8 @@ def split(tasks: Planned, check: Path | None) -> Chosen:
             held.append(_held(one, found.at))
     if not kept:
         raise UsageError(
-            f"all {len(held)} tasks are held: nothing is left to record",
+            f"held at the check: {', '.join(one.task_id for one in held[:3])}"
+            f"{f' and {len(held) - 3} more' if len(held) > 3 else ''}: nothing is left to record",
             where=str(check),
             expected="a task that is fit to ship",
             next="mend them, then pyrite check again",

@@ -117,6 +117,7 @@ def settle(plan: Plan, *, force: bool = False) -> Bench:
         )
     bench = Bench.create(plan.root) if plan.agents else Bench(plan.root)
     asked = plan.config.asked
+    policy = asked.metrics.uncertain_policy
     with bench.exclusive():
         text = plan.config.file.text if plan.config.file else _default_text(plan.config)
         if not bench.paths.config.is_file() or bench.paths.config.read_text(encoding="utf-8") != text:
@@ -128,6 +129,7 @@ def settle(plan: Plan, *, force: bool = False) -> Bench:
                 "level": asked.metrics.level,
                 "resamples": asked.metrics.bootstrap_resamples,
                 "seed": asked.seed,
+                **({"uncertain_policy": policy} if policy != "failure" else {}),
                 **_weights(plan.config),
                 **_threshold(plan.config),
             },

@@ -22,6 +22,7 @@ from pyrite.store.jsonl import read_record, write_bytes, write_record
 LIMIT_BYTES = 16 << 20
 MOST_BUGS = 5000
 TEXT_LIMIT = 400
+DETAIL_LIMIT = 2000
 MARK = "<!-- written by pyrite verify from suite_bugs.json; what is added here by hand does not stay -->"
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~&!$^@]|:(?=//)|(?<=[Ww]{3})\.)")

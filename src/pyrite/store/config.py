@@ -46,6 +46,7 @@ from pyrite.store.yamlfile import Key, YamlFile, dotted, read_yaml
 
 Model = TypeVar("Model", bound=BaseModel)
 Uncertain = Literal["failure"]
+Policy = Literal["failure", "drop", "success"]
 """How an uncertain verdict counts; the envelope beside each figure shows the other readings."""
 
 
@@ -84,7 +85,8 @@ class Metrics(Part):
     """1 - confidence level of every interval."""
     bootstrap_resamples: int = Field(default=2000, ge=100, le=1_000_000)
     cluster_by: Literal["task_id"] = "task_id"
-    uncertain_policy: Uncertain = "failure"
+    uncertain_policy: Policy = "failure"
+    """What an uncertain verdict counts as in figures; the gate and comparisons take failure always."""
     category_weights: dict[str, float] | None = None
     """Share of each failure category in a standardised FPR, to compare agents or releases."""
 

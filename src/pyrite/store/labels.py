@@ -101,6 +101,7 @@ def label(
     *,
     category: str | None,
     outcome: str | None,
+    process_score: float | None = None,
     annotator: str,
     comment: str = "",
     stage: str = "blind",
@@ -117,10 +118,11 @@ def label(
     ):
         if value is not None and value not in accepted:
             raise UsageError(f"{name} {value[:80]!r}", expected=", ".join(accepted), next=_HELP)
-    if category is None and outcome is None:
-        raise UsageError(
-            "the label says nothing", expected="--category CODE or --outcome OUTCOME", next=_HELP
-        )
+    if process_score is not None and not 0 <= process_score <= 1:
+        raise UsageError(f"--process-score {process_score:g}", expected="a share from 0 to 1", next=_HELP)
+    if category is None and outcome is None and process_score is None:
+        expected = "--category CODE, --outcome OUTCOME or --process-score SHARE"
+        raise UsageError("the label says nothing", expected=expected, next=_HELP)
     if category is not None and outcome not in {None, Outcome.FAIL}:
         raise UsageError(
             f"--category {category} with --outcome {outcome}", expected="--outcome fail", next=_HELP
@@ -135,6 +137,7 @@ def label(
             "stage": stage,
             "outcome": outcome,
             "category": category,
+            "process_score": process_score,
             "comment": comment,
             "at": now(),
         }

@@ -51,7 +51,7 @@ def read(bench: Bench, image: str, task_id: str) -> Kept | None:
 def write(bench: Bench, kept: Kept) -> bool:
     """Keep a replay in place of the earlier one of its task and image; False where that cannot be."""
     path = bench.paths.replay(kept.image, kept.task_id)
-    if _leads_out(bench) or path.parent.is_symlink():
+    if _leads_out(bench) or path.parent.is_symlink() or path.is_dir():
         return False
     write_record(path, kept)
     return True

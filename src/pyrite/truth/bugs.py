@@ -72,14 +72,29 @@ def of_replay(root: Path, task: Task, result: ReplayResult) -> Iterator[SuiteBug
                 "kind": check.kind,
                 "expected": check.expected,
                 "observed": observed[: bugs.TEXT_LIMIT],
-                "detail": (check.answer.problem or (result.detail if cause == result.cause else ""))[:2000],
+                "detail": _words(result, check)[: bugs.DETAIL_LIMIT],
                 "flake": result.flake.said() if result.flake and cause == "gold_unstable" else "",
             }
         )
     if not states:
         yield SuiteBug.model_validate(
-            {**common, "cause": result.cause, "blame": BLAME[result.cause], "detail": result.detail[:2000]}
+            {
+                **common,
+                "cause": result.cause,
+                "blame": BLAME[result.cause],
+                "detail": result.detail[: bugs.DETAIL_LIMIT],
+            }
         )
+
+
+def _words(result: ReplayResult, check: StateCheck) -> str:
+    """What is said of this state; empty where the other lines of the entry say it all."""
+    if check.answer.problem:
+        return check.answer.problem
+    if result.live is not None and result.live.cause is not None:
+        return result.detail
+    of_it = f"state {check.name} " in result.detail.replace(":", " ")
+    return result.detail if of_it and result.flake is None else ""
 
 
 def _shown(result: ReplayResult) -> Iterator[tuple[str, StateCheck, str]]:

@@ -80,10 +80,13 @@ class VerifyReport:
         """One line: how many of what."""
         counts = [f"{self.outcomes[outcome]} {outcome}" for outcome in Outcome]
         failed = sum(1 for result in self.replays if result.cause)
-        replayed = f"{len(self.replays)} tasks replayed" + (f", {failed} not believed" if failed else "")
+        number = len(self.replays)
+        replayed = f"{number} task{'' if number == 1 else 's'} replayed" + (
+            f", {failed} not believed" if failed else ""
+        )
         if self.kept_replays:
             replayed += f" ({self.kept_replays} earlier today)"
-        return f"{self.episodes} episodes: {', '.join(counts)}; {replayed}"
+        return f"{self.episodes} episode{'' if self.episodes == 1 else 's'}: {', '.join(counts)}; {replayed}"
 
     def text(self) -> str:
         """The summary and everything that a reader must know, a line each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -18,10 +19,10 @@ _SUBSTRING = {"check_include_exclude", "is_extension_installed", "check_list", "
 
 @hazard(3, "verdict", "result and expected have one cached name: the check compares a file with itself")
 def dest_collision(task: Definition) -> Iterator[Found]:
-    seen = {dest for getter in task.results for dest in getter.dests}
+    seen = {posixpath.normpath(dest) for getter in task.results for dest in getter.dests}
     for getter in task.expected:
         for dest in getter.dests:
-            if dest in seen:
+            if posixpath.normpath(dest) in seen:
                 yield getter_found(getter, f"dest {dest!r} is the result's too")
 
 
