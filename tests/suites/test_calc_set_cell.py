@@ -26,7 +26,7 @@ from pyrite.suites.run import build
 from pyrite.suites.suite import FamilyTask, load_suite
 from pyrite.tasks.task import INITIAL
 
-TASKS = load_suite("desk").tasks()
+TASKS = [task for task in load_suite("desk").tasks() if task.spec.family == "calc_set_cell"]
 BUDGET = PARAMS["calc-set-cell-q3-budget-d14"]
 
 

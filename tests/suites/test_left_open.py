@@ -32,7 +32,9 @@ def test_the_kinds_of_acts_that_there_are() -> None:
     assert len(TASKS) >= 4
     acts = {task.task_id: task.spec.act for task in TASKS}
     assert all(task.spec.truth_from == "acted" for task in TASKS)
-    assert {"calc", "kontor", "mousepad"} == {task.spec.initial.open.app for task in TASKS if task.spec.initial.open}
+    assert {"calc", "kontor", "mousepad"} == {
+        task.spec.initial.open.app for task in TASKS if task.spec.initial.open
+    }
     assert not any(step.step == "sleep" for act in acts.values() for step in act)
     for act in acts.values():
         assert act[0].step == "activate_window"
