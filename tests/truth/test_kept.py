@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,3 +255,22 @@ def test_any_bytes_are_no_replay(data: bytes, episodes: Any, make_task: Any) -> 
     path.write_bytes(data)
     assert replays.read(episodes.bench, "i", "note-4500") is None
     assert replays.latest(episodes.bench, "note-4500") is None
+
+
+def test_replaying_until_it_passes_does_not_make_a_verifier_believed(episodes: Any, make_task: Any) -> None:
+    """A good state whose builder works every other time, outside of what the digest covers."""
+    episodes.add("e1", episodes.GOOD)
+    task = make_task()
+    first = run(episodes.bench, task, force=True)
+    assert first.replays[0].cause is None
+    failed = replace(first.replays[0], cause="gold_failed", detail="state good: fail")
+    [path] = episodes.bench.paths.replays.rglob("*.json")
+    assert kept.keep(episodes.bench, task, failed)  # what an earlier try today had found
+    for _ in range(2):
+        found = run(episodes.bench, load_folder(task.folder), force=True)
+        assert found.replays[0].cause == "gold_unstable"
+        assert "more than once today with nothing changed" in found.replays[0].detail
+        assert found.outcomes == {"indeterminate": 1}
+    assert "mended" not in (episodes.bench.root / "suite_bugs.md").read_text(encoding="utf-8")
+    path.unlink()
+    assert run(episodes.bench, load_folder(task.folder), force=True).replays[0].cause is None

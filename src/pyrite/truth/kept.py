@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,7 @@ from pyrite.truth.replay import ReplayResult, StateCheck, cause_of
 _DECIDES = ("checks", "sandbox", "suites", "tasks", "truth")
 """Parts of pyrite that build, ask and decide."""
 _MOST_FILES = 5000
+UNSTABLE = "gold_unstable"
 
 
 def find(bench: Bench, task: Task, image: str) -> ReplayResult | None:
@@ -42,6 +44,27 @@ def find(bench: Bench, task: Task, image: str) -> ReplayResult | None:
     except ValidationError:
         return None
     return found if _is_of(found, task, image) else None
+
+
+def with_earlier(bench: Bench, task: Task, image: str, result: ReplayResult) -> ReplayResult:
+    """A replay in the light of the one that is kept: two that disagree with nothing changed are unstable.
+
+    Nobody gets a verifier believed by replaying it until it passes: the day and image stay unstable until
+    something that a replay depends on changes.
+    """
+    before = find(bench, task, image)
+    if before is None or not _lasts(result):
+        return result
+    causes = {before.cause, result.cause}
+    if (None not in causes and UNSTABLE not in causes) or causes == {None}:
+        return result
+    told = [_in_words(one) for one in (before, result)]
+    detail = f"replayed more than once today with nothing changed: {told[0]}, then {told[1]}"
+    return replace(result, cause=UNSTABLE, detail=result.detail if result.flake else detail)
+
+
+def _in_words(result: ReplayResult) -> str:
+    return "every known state as declared" if result.cause is None else result.cause
 
 
 def keep(bench: Bench, task: Task, result: ReplayResult) -> bool:

@@ -184,9 +184,10 @@ def _replays(
             watch.tick(_replayed(earlier) + " (earlier today)")
     report.kept_replays = len(found)
     owed = [task for task_id, task in tasks.items() if task_id not in found]
-    for task, result in pool.run(
+    for task, fresh in pool.run(
         partial(replay, image=image), owed, jobs=_workers(jobs, len(owed)), preload=(__name__,)
     ):
+        result = kept.with_earlier(bench, task, image, fresh)
         kept.keep(bench, task, result)
         found[result.task_id] = result
         watch.tick(_replayed(result))
