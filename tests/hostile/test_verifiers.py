@@ -161,7 +161,7 @@ def test_what_is_harmless_is_logged_and_decides_nothing(ground: Ground, record_p
 
 
 def test_a_verifier_that_goes_by_the_clock_is_found_when_its_time_is_over(ground: Ground) -> None:
-    """An answer by the date looks sound while its replay holds, which is a day; the next replay finds it."""
+    """An answer by the date looks sound while its replay holds, a day; one more replay disagrees with it."""
     limit = time.time() + 12
     dated = f"print(json.dumps({{'pass': found == '4500' and time.time() < {limit}}}))\n"
     ground.task("dated", verify=READ + dated)
@@ -174,7 +174,8 @@ def test_a_verifier_that_goes_by_the_clock_is_found_when_its_time_is_over(ground
     assert ground.truth("e")["outcome"] == "pass", "today's replay holds, so nothing can show it yet"
     done = ground.verify("--force")
     truth = ground.truth("e")
-    assert (truth["outcome"], truth["cause"], truth["blame"]) == ("indeterminate", "gold_failed", "verifier")
+    assert (truth["outcome"], truth["blame"]) == ("indeterminate", "verifier")
+    assert truth["cause"] == "gold_unstable"
     assert [moved["episode_id"] for moved in done.document["moved"]] == ["e"]
 
 

@@ -7,6 +7,7 @@ in: when one of them changes, or the policy does, the answer is void. A pass nee
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -342,10 +343,7 @@ def _health(bench: Bench, natural: Flags, table: Table) -> Health:
         one.truth for one in attempts.read(bench).episodes if one.truth is not None and rows[one.episode_id]
     ]
     scored = [truth for truth in truths if truth.passed is not None]
-    faults: dict[str, int] = {}
-    for truth in truths:
-        if truth.cause and BLAME.get(truth.cause) in {"verifier", "task"}:
-            faults[truth.cause] = faults.get(truth.cause, 0) + 1
+    faults = Counter(t.cause for t in truths if t.cause and BLAME.get(t.cause) in {"verifier", "task"})
     said = labels.lines(bench)
     return Health(
         replayed=sum(1 for truth in scored if truth.replay is not None and truth.replay.outcomes),

@@ -97,7 +97,6 @@ def _health(
     tasks = sorted({_task(one) for one in [*rows, *(before or ())]})
     events, totals = _counts(rows, tasks)
     share = rate(events, totals, estimand="indeterminate of attempted", empty="no_episodes", level=level)
-    value = share.value or 0.0
     change = None
     if before is not None:
         moved = rate_change(
@@ -109,7 +108,7 @@ def _health(
         change = {**figure(moved), "rose": moved.low is not None and moved.low > 0}
     return {
         "indeterminate": figure(share),
-        "above_limit": value > limit,
+        "above_limit": share.value is not None and share.value > limit,
         "shown_above": share.low is not None and share.low > limit,
         "change": change,
     }

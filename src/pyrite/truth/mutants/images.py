@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -90,7 +91,8 @@ def _inverted(base: Image.Image, left: int, top: int, side: int) -> Image.Image:
         solid = Image.new("L", alpha.size, 255)
         block = Image.merge(base.mode, (*(ImageChops.invert(one) for one in colours), solid))
     elif base.mode == "I;16":
-        block = Image.new("I;16", block.size, 65535 - int(block.getpixel((0, 0)) or 0))  # type: ignore[arg-type]
+        (first,) = struct.unpack_from("<H", block.tobytes())
+        block = Image.new("I;16", block.size, 65535 - first)
     else:
         block = ImageChops.invert(block)
     out.paste(block, box)
