@@ -26,6 +26,8 @@ from pyrite.evidence import packing
 from pyrite.evidence.packing import Packing
 from pyrite.judges import labels as judge_labels
 from pyrite.judges import runner
+from pyrite.judges.labels import Labelled
+from pyrite.judges.ocr import batch as ocr_batch
 from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
 from pyrite.measure import compare as comparing
@@ -38,6 +40,7 @@ from pyrite.measure.vote import Policy
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
 from pyrite.pool import Silent, Watch
+from pyrite.records import EvidenceEntry
 from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
@@ -56,6 +59,7 @@ from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
 from pyrite.stages.secrecy import refuse_leaks, secrets
+from pyrite.stages.train_orm import train_orm
 from pyrite.store.bench import Bench
 from pyrite.suites.export import export
 from pyrite.suites.lookup import Lookup, matching, open_origin
@@ -85,6 +89,7 @@ __all__ = [
     "report",
     "run",
     "threshold",
+    "train_orm",
     "undecided",
     "untestable",
     "verify",
@@ -213,11 +218,13 @@ def judge(
     dry_run: bool = False,
     force: bool = False,
     tasks: Sequence[Path] = (),
+    workers: int | None = None,
     watch: Watch | None = None,
 ) -> Judging:
     """Ask judges about the packed evidence; what is answered already is kept.
 
-    Episodes that cannot be packed are named in `broken` and get no verdict; the others go on.
+    Episodes that cannot be packed are named in `broken` and get no verdict; the others go on. What
+    judges will read by OCR is read first, by `workers` processes (default: one a core).
     """
     bench = Bench(root)
     judges = judge_labels.make_list(labels, cache=cache)
@@ -229,12 +236,30 @@ def judge(
     refuse_leaks(root, packed)
     entries = list(packed.entries)
     with bench.exclusive():
+        _read_screens(bench, judges, entries, workers, watch)
         judging = asyncio.run(runner.ask(bench, judges, entries, runs=runs, force=force, watch=watch))
         bench.update_lock(
             judges={one.label: one.settings for one in judges},
             judge_runs=runner.configured_runs(bench, judges, judging, runs),
         )
     return replace(judging, broken=packed.broken)
+
+
+def _read_screens(
+    bench: Bench,
+    judges: Sequence[Labelled],
+    entries: Sequence[EvidenceEntry],
+    workers: int | None,
+    watch: Watch | None,
+) -> None:
+    """Read what judges are going to read, several screens at once; not where they read everything anew."""
+    screens = [
+        screen
+        for labelled in judges
+        if ocr_batch.reads(judge := labelled.judge) and judge.reader.cache
+        for screen in ocr_batch.to_read(bench, judge, runner.unanswered(bench, labelled, entries))
+    ]
+    ocr_batch.read_all(screens, workers=workers, watch=watch)
 
 
 def measure(
@@ -428,7 +453,7 @@ def run(
         )
     done.packed = each("pack", lambda watch: pack(root, conditions=conditions, tasks=plan.tasks, watch=watch))
     refuse_leaks(root, done.packed)
-    done.judged = each("judge", lambda watch: _judge_planned(plan, root, force, watch))
+    done.judged = each("judge", lambda watch: _judge_planned(plan, root, force, workers, watch))
     done.result = each("measure", lambda watch: measure(root))
     done.written = each("report", lambda watch: report(root, force=force))
     return done
@@ -438,7 +463,7 @@ def _perturb_planned(plan: Plan, root: Path, workers: int, watch: Watch) -> Reco
     return perturb(root, kinds=",".join(plan.kinds), workers=workers, tasks=plan.tasks, watch=watch)
 
 
-def _judge_planned(plan: Plan, root: Path, force: bool, watch: Watch) -> list[Judging]:
+def _judge_planned(plan: Plan, root: Path, force: bool, workers: int | None, watch: Watch) -> list[Judging]:
     """Ask all judges of a plan, those with the same repeats together."""
     return [
         judge(
@@ -448,6 +473,7 @@ def _judge_planned(plan: Plan, root: Path, force: bool, watch: Watch) -> list[Ju
             runs=runs,
             force=force,
             tasks=plan.tasks,
+            workers=workers,
             watch=watch,
         )
         for runs, labels in plan.by_runs().items()

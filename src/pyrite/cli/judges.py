@@ -1,4 +1,4 @@
-"""Judges: pack, judge."""
+"""Judges: pack, judge, train-orm."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.options import BENCH, TASKS
+from pyrite.cli.options import BENCH, TASKS, column_names
 
 _CONDITION = click.option(
     "--condition",
@@ -60,7 +60,7 @@ def pack(
 @click.command(
     epilog=examples(
         "pyrite judge pyrite-demo --judge screen-rules --condition E1-final",
-        "pyrite judge runs/first --judge accept-all,reject-all,claim,steps,screen-rules",
+        "pyrite judge runs/first --judge accept-all,reject-all,claim,steps,screen-rules@ocr=tesserocr",
         "pyrite judge runs/first --judge mypackage.judge:Mine --runs 3",
     )
 )
@@ -74,6 +74,7 @@ def pack(
     show_default=True,
     help="Repeats (deterministic: one).",
 )
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Screens that OCR reads at once. [default: cores]")
 @click.option("--no-cache", is_flag=True, help="Recompute what is cached (readings of screens).")
 @click.option("--dry-run", is_flag=True, help="Say how many verdicts would be asked for.")
 @click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
@@ -84,6 +85,7 @@ def judge(
     labels: str,
     conditions: str,
     runs: int,
+    jobs: int | None,
     no_cache: bool,
     dry_run: bool,
     force: bool,
@@ -95,7 +97,8 @@ def judge(
 ) -> int:
     """Ask judges about the packed evidence of BENCH; one line a verdict, resumable.
 
-    Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry).
+    Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry;
+    screen-rules@ocr=tesserocr reads with the fast engine, for whole sets).
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen
@@ -111,6 +114,7 @@ def judge(
             dry_run=dry_run,
             force=force,
             tasks=tasks,
+            workers=jobs,
             watch=stage,
         )
         stage.summary = blocks.judged(judging, dry=dry_run)
@@ -119,3 +123,63 @@ def judge(
     else:
         screen.result(blocks.judging_text(judging, bench, dry=dry_run))
     return 4 if judging.missing and not judging.obtained and not dry_run else 0
+
+
+@click.command(
+    "train-orm",
+    epilog=examples(
+        "pyrite train-orm runs/full -o weights.json",
+        "pyrite train-orm runs/first runs/second -o weights.json --ocr tesserocr -j 2",
+        "pyrite train-orm runs/full -o weights.json --held-out calc_sort,git_refs,files_delete",
+    ),
+)
+@click.argument("benches", metavar="BENCH...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="The weights: a JSON file.")
+@_CONDITION
+@click.option("--held-out", callback=column_names, help="Families to hold out. [default: a third, by seed]")
+@click.option("--ocr", default="rapidocr", show_default=True, help="What reads the screens: or tesserocr.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the split.")
+@click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@click.option("--force", is_flag=True, help="Overwrite a file that is there.")
+@common
+def train_orm(
+    benches: tuple[Path, ...],
+    out: Path,
+    conditions: str,
+    held_out: tuple[str, ...],
+    ocr: str,
+    seed: int,
+    jobs: int,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
+) -> int:
+    """Train orm-lite, a small reward model, on verified and packed episodes of BENCH...
+
+    Whole families are held out; the card in the file has its figures there. Needs scikit-learn (the extra
+    orm); judging with the weights does not: --judge orm-lite@weights=FILE.
+    """
+    from pyrite import flow
+    from pyrite.cli import orm_text, screen
+
+    progress = screen.Progress(quiet=quiet, no_color=no_color)
+    with progress.stage("train") as stage:
+        trained = flow.train_orm(
+            benches,
+            out,
+            conditions=conditions,
+            held_out=held_out,
+            engine=ocr,
+            seed=seed,
+            workers=jobs,
+            force=force,
+            watch=stage,
+        )
+        stage.summary = orm_text.summary(trained.card)
+    if as_json:
+        screen.result_json({"schema_version": "1", "weights": str(trained.out), "card": trained.card})
+    else:
+        screen.result(orm_text.text(trained.card, trained.out, benches[0]))
+    return 0
