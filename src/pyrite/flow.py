@@ -59,7 +59,7 @@ from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
 from pyrite.stages.secrecy import refuse_leaks, secrets
-from pyrite.stages.train_orm import train_orm
+from pyrite.stages.train_orm import Trained, train_orm
 from pyrite.store.bench import Bench
 from pyrite.suites.export import export
 from pyrite.suites.lookup import Lookup, matching, open_origin
@@ -67,6 +67,7 @@ from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
 
 __all__ = [
+    "Trained",
     "check",
     "compare",
     "compare_benches",

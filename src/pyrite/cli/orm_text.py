@@ -26,7 +26,7 @@ def text(card: Mapping[str, Any], out: Path, bench: Path) -> str:
             *_data(card),
             *(line for name, block in card["conditions"].items() for line in _condition(name, block)),
             "",
-            "FPR and TPR count a score of at least 0.5, which promises nothing; AUC and threshold mix strata.",
+            "FPR and TPR count scores from 0.5 on, which promises nothing; AUC and threshold mix strata.",
             "",
             f"weights  {printable(str(out))}",
             f"next     pyrite judge {quote(str(bench))} --judge orm-lite@weights={quote(str(out))}",
