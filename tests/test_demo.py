@@ -162,7 +162,7 @@ def test_a_changed_pixel_without_an_engine_is_missing_never_the_cached_answer(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(ocr, "engine", lambda: None)
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
     meta = find(copy, "calc-set-cell-q3-budget-d14", "scripted")
     without = demo(copy, capsys)["strata"]["scripted"]["conditions"]["E1-final"]["judges"]["screen-rules"]
     assert without["counts"]["missing"] == 0

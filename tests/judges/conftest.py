@@ -22,7 +22,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def no_engine(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No OCR engine is installed; the shipped readings are those of the test screens."""
-    monkeypatch.setattr(ocr, "engine", lambda: None)
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
     monkeypatch.setattr(ocr, "shipped_file", lambda: SCREENS / "readings.jsonl.zst")
 
 

@@ -10,11 +10,12 @@ from PIL import Image, ImageDraw, ImageFont
 
 from pyrite.judges import ocr
 from pyrite.judges.base import Unavailable
+from pyrite.judges.ocr import rapid, readings
 from pyrite.store.images import open_image, pixels_sha256
 
 SCREENS = Path(__file__).resolve().parent / "screens"
 needs_engine = pytest.mark.skipif(ocr.engine() is None, reason="the ocr extra is not installed")
-FAKE = ocr.Engine("rapidocr 9.9.9", "0" * 64, Path("det.onnx"), Path("rec.onnx"))
+FAKE = ocr.Engine("rapidocr", "rapidocr 9.9.9", "0" * 64, ())
 
 
 def written(text: str, size: tuple[int, int] = (200, 40)) -> Image.Image:
@@ -92,7 +93,7 @@ def test_many_threads_share_one_engine() -> None:
     for thread in threads:
         thread.join()
     assert [found[index] for index in range(6)] == [f"value {number}" for number in range(100, 106)]
-    assert len(ocr._RECOGNISER) == 1
+    assert len(rapid._RECOGNISER) == 1
 
 
 @pytest.mark.usefixtures("no_engine")
@@ -119,19 +120,19 @@ def test_a_reading_of_another_engine_counts_only_where_none_is_installed(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     image = written("x")
-    ocr._keep(entry(image, "old answer"))
-    monkeypatch.setattr(ocr, "engine", lambda: None)
+    readings.keep(entry(image, "old answer"))
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
     assert ocr.read_line(image).boxes[0].text == "old answer"
     assert ocr.read_line(image).engine == "rapidocr 1.2.3"
-    monkeypatch.setattr(ocr, "engine", lambda: FAKE)
-    assert ocr._recall(pixels_sha256(image), "line", FAKE) is None
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": FAKE)
+    assert ocr._recall(pixels_sha256(image), "line", "rapidocr", FAKE) is None
     assert len(list(own_cache.glob("*/*.json"))) == 1
 
 
 def test_a_reading_of_a_line_is_not_one_of_a_screen(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     image = written("x")
-    ocr._keep(entry(image, "a line"))
-    monkeypatch.setattr(ocr, "engine", lambda: None)
+    readings.keep(entry(image, "a line"))
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
     with pytest.raises(Unavailable):
         ocr.read_screen(image)
     assert own_cache.is_dir()
@@ -147,7 +148,7 @@ def test_shipped_readings_come_back_as_they_were(
     before = path.read_bytes()
     ocr.ship(reversed(twice), path)
     assert path.read_bytes() == before
-    monkeypatch.setattr(ocr, "engine", lambda: None)
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
     monkeypatch.setattr(ocr, "shipped_file", lambda: path)
     with ocr.collected() as used:
         assert ocr.read_line(image).boxes[0].text == "shipped"
@@ -159,7 +160,7 @@ def test_shipped_readings_come_back_as_they_were(
 def test_a_damaged_shipped_file_ships_nothing(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "shipped.jsonl.zst"
     path.write_bytes(data)
-    assert ocr._shipped(path) == {}
+    assert readings.shipped(path) == {}
 
 
 @pytest.mark.parametrize(
@@ -170,10 +171,10 @@ def test_an_entry_of_another_shape_is_no_entry(
     change: dict[str, Any], own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     image = written("x")
-    ocr._keep(entry(image, "kept"))
+    readings.keep(entry(image, "kept"))
     (path,) = own_cache.glob("*/*.json")
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    monkeypatch.setattr(ocr, "engine", lambda: None)
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
     with pytest.raises(Unavailable):
         ocr.read_line(image)
 
@@ -184,8 +185,8 @@ def test_a_cache_that_cannot_be_written_is_no_obstacle(
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("PYRITE_CACHE", str(blocked))
-    ocr._keep(entry(written("x"), "kept"))
-    monkeypatch.setattr(ocr, "engine", lambda: None)
+    readings.keep(entry(written("x"), "kept"))
+    monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
     with pytest.raises(Unavailable):
         ocr.read_line(written("x"))
 

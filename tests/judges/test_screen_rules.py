@@ -108,7 +108,7 @@ def test_the_judge_looks_at_the_last_image_and_the_instruction_alone() -> None:
     assert reply.status == "ok"
     assert judge.deterministic
     assert judge.supports("E2+claim")
-    assert judge.config()["ocr"] == "recorded readings"
+    assert judge.config()["ocr"] == "recorded readings of rapidocr"
     assert len(judge.config()["rules_sha256"]) == 64
 
 

@@ -98,6 +98,17 @@ def dry(
     return Judging(tuple(results))
 
 
+def unanswered(bench: Bench, labelled: Labelled, entries: Sequence[EvidenceEntry]) -> list[EvidenceEntry]:
+    """Packages that a judge takes and has no verdict on that stands."""
+    left = []
+    for condition in dict.fromkeys(entry.condition for entry in entries):
+        if labelled.judge.supports(condition):
+            chosen = [entry for entry in entries if entry.condition == condition]
+            done = {line.episode_id for line in _standing(bench, labelled, condition, chosen)[0]}
+            left += [entry for entry in chosen if entry.episode_id not in done]
+    return left
+
+
 async def ask(
     bench: Bench,
     judges: Sequence[Labelled],

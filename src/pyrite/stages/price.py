@@ -12,6 +12,7 @@ from pyrite.errors import UsageError
 from pyrite.evidence import conditions, packing
 from pyrite.evidence.conditions import Condition
 from pyrite.judges import labels, ocr, runner
+from pyrite.judges.ocr import batch
 from pyrite.records import EvidenceEntry
 from pyrite.report.numbers import count
 from pyrite.stages.plan import LeftOut, Plan, changes
@@ -149,10 +150,18 @@ def _images(bench: Bench, here: list[str], wanted: list[Condition]) -> int:
 
 
 def _readings(plan: Plan, bench: Bench | None, entries: list[EvidenceEntry]) -> Work | None:
-    """Last screens that OCR has read; of packages that are not there yet nothing is known."""
-    if bench is None or "screen-rules" not in plan.judges:
+    """Screens that judges will have read by OCR; of packages that are not there yet nothing is known."""
+    if bench is None:
         return None
-    judge = labels.make("screen-rules").judge
-    screens = {packing.load(bench, one).images[-1] for one in entries if judge.supports(one.condition)}
-    known = sum(ocr.is_recorded(screen) for screen in screens)
-    return Work(len(screens) - known, known, "of the packages that are there")
+    wanted: set[batch.Screen] = set()
+    reading = 0
+    for label in plan.judges:
+        judge = labels.make(label).judge
+        taken = [one for one in entries if judge.supports(one.condition)]
+        if batch.reads(judge):
+            reading += 1
+            wanted.update(batch.to_read(bench, judge, taken))
+    if not reading:
+        return None
+    known = sum(ocr.is_recorded(screen.key, name=screen.engine) for screen in wanted)
+    return Work(len(wanted) - known, known, "of the packages that are there")

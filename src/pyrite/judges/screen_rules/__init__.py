@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -17,9 +18,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from pyrite.judges import ocr
 from pyrite.judges.base import Package, Reply
-from pyrite.judges.ocr import Box, Reading, read_screen
+from pyrite.judges.ocr import DEFAULT, Box, Reader, Reading, named
 from pyrite.judges.screen_rules.cell import Shown, read_cell
 from pyrite.judges.screen_rules.grid import Grid, Pixels, find_grid
 from pyrite.judges.screen_rules.instruction import Wanted, parse
@@ -33,7 +33,7 @@ from pyrite.judges.screen_rules.window import (
     read_sheet,
     read_title,
 )
-from pyrite.records import Verdict
+from pyrite.records import Evidence, Verdict
 
 __all__ = ["ScreenRules", "decide"]
 
@@ -51,32 +51,31 @@ class _Found:
 class ScreenRules:
     """Reads the last screen with OCR: success where it shows what the task asks for, by rules.
 
-    `cache=False` recomputes every reading.
+    `ocr` names the engine: rapidocr, or tesserocr for many screens. `cache=False` recomputes every reading.
     """
 
     name = "screen-rules"
     deterministic = True
 
-    def __init__(self, *, cache: bool = True) -> None:
-        self.cache = cache
+    def __init__(self, ocr: str = DEFAULT, *, cache: bool = True) -> None:
+        self.reader = Reader(named(ocr), cache)
 
     def supports(self, condition: str) -> bool:
         return True
 
     def config(self) -> dict[str, Any]:
         """Rules and engine; without an engine, readings of any recorded version count, and it says so."""
-        installed = ocr.engine()
-        return {
-            "rules_sha256": rules_sha256(),
-            "ocr": installed.version if installed else "recorded readings",
-            "ocr_models_sha256": installed.models if installed else None,
-        }
+        return {"rules_sha256": rules_sha256(), **self.reader.config()}
+
+    def screens(self, evidence: Evidence) -> Sequence[str]:
+        """Keys of the images that it will read: the last one, where it understands the task."""
+        return evidence.images[-1:] if parse(evidence.instruction) else ()
 
     async def judge(self, package: Package, run: int) -> Reply:
         instruction = package.evidence.instruction
         if not package.evidence.images:
             return Reply(Verdict.UNCERTAIN, "there is no screen")
-        return await asyncio.to_thread(lambda: decide(instruction, package.image(-1), cache=self.cache))
+        return await asyncio.to_thread(lambda: decide(instruction, package.image(-1), self.reader))
 
 
 @lru_cache(maxsize=1)
@@ -89,34 +88,35 @@ def rules_sha256() -> str:
     return digest.hexdigest()
 
 
-def decide(instruction: str, screen: Image.Image, *, cache: bool = True) -> Reply:
+def decide(instruction: str, screen: Image.Image, reader: Reader | None = None) -> Reply:
     """Judge a final screen (RGB) against an instruction. Raises `Unavailable` where OCR is missing."""
     wanted = parse(instruction)
     if wanted is None:
         return Reply(Verdict.UNCERTAIN, "the instruction is not a single value in a single cell of one file")
-    reading = read_screen(screen, cache=cache)
-    found = _decide(wanted, np.asarray(screen.convert("RGB")), reading.boxes, cache=cache)
-    return Reply(found.verdict, found.reason + _provenance(reading))
+    reader = reader or Reader()
+    reading = reader.screen(screen)
+    found = _decide(wanted, np.asarray(screen.convert("RGB")), reading.boxes, reader)
+    return Reply(found.verdict, found.reason + _provenance(reading), usage={"ocr": reading.provenance()})
 
 
 def _provenance(reading: Reading) -> str:
     return f" (recorded reading by {reading.engine}; no OCR engine here)" if reading.recalled else ""
 
 
-def _decide(wanted: Wanted, pixels: Pixels, boxes: tuple[Box, ...], *, cache: bool) -> _Found:
+def _decide(wanted: Wanted, pixels: Pixels, boxes: tuple[Box, ...], reader: Reader) -> _Found:
     grid = find_grid(pixels, boxes)
     overlays = find_overlays(pixels, grid) if grid else []
     if dialog := find_dialog(boxes, grid, overlays):
         return _Found(Verdict.FAILURE, f"a dialog is in the way: {_quoted(dialog)}")
-    title = read_title(pixels, boxes, grid, cache=cache)
+    title = read_title(pixels, boxes, grid, reader)
     if found := _judge_title(wanted, title):
         return found
     if grid is None:
         return _Found(Verdict.UNCERTAIN, f"the title names {wanted.file}, but no grid can be read")
-    sheet = read_sheet(pixels, boxes, cache=cache)
+    sheet = read_sheet(pixels, boxes, reader)
     if found := _judge_sheet(wanted, sheet):
         return found
-    return _judge_cell(wanted, pixels, boxes, grid, overlays, cache=cache)
+    return _judge_cell(wanted, pixels, boxes, grid, overlays, reader)
 
 
 def _judge_title(wanted: Wanted, title: Title | None) -> _Found | None:
@@ -151,8 +151,7 @@ def _judge_cell(
     boxes: tuple[Box, ...],
     grid: Grid,
     overlays: list[Overlay],
-    *,
-    cache: bool,
+    reader: Reader,
 ) -> _Found:
     column, row = grid.column(wanted.column), grid.row(wanted.row)
     if column is None or row is None:
@@ -161,7 +160,7 @@ def _judge_cell(
     over = [overlay for overlay in overlays if overlay.overlaps(x.start, y.start, x.end, y.end)]
     if any(not overlay.in_cells for overlay in over):
         return _Found(Verdict.UNCERTAIN, f"{wanted.file}: something covers {wanted.cell}")
-    shown = read_cell(pixels, grid, column, row, cache=cache)
+    shown = read_cell(pixels, grid, column, row, reader)
     if over and shown.state == "empty":
         return _Found(Verdict.UNCERTAIN, f"{wanted.file}: {wanted.cell} may be covered, or filled and empty")
     english = any(box.text.startswith("English") for box in boxes if box.cy > grid.bottom)

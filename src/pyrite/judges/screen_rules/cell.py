@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from pyrite.judges.ocr import Reader
 from pyrite.judges.screen_rules.grid import Grid, Pixels
 from pyrite.judges.screen_rules.reread import Votes, background, read_strip
 
@@ -35,7 +36,7 @@ class Shown:
     """The text joined with that of the next cell, where it may be one text with a space on the border."""
 
 
-def read_cell(pixels: Pixels, grid: Grid, column: int, row: int, *, cache: bool) -> Shown:
+def read_cell(pixels: Pixels, grid: Grid, column: int, row: int, reader: Reader) -> Shown:
     """Read the cell at band indices (column, row)."""
     first, last = column, column
     while last + 1 < len(grid.columns) and _runs_over(pixels, grid, last, row):
@@ -47,14 +48,14 @@ def read_cell(pixels: Pixels, grid: Grid, column: int, row: int, *, cache: bool)
     written = _written(strip[:, :-7] if clipped else strip)
     if written is None:
         return Shown("empty")
-    text = read_strip(written.pixels, cache=cache)
+    text = read_strip(written.pixels, reader)
     flush_right = strip.shape[1] - written.right <= EDGE and last == column
     if first < column and not (flush_right and written.left > EDGE):
         return Shown("foreign", text)
     if clipped:
         return Shown("clipped", text)
     near = strip.shape[1] - written.right <= 2 * EDGE and written.left <= EDGE
-    return Shown("text", text, _joint(pixels, grid, (first, last), row, cache=cache) if near else None)
+    return Shown("text", text, _joint(pixels, grid, (first, last), row, reader) if near else None)
 
 
 def _strip(pixels: Pixels, grid: Grid, first: int, last: int, row: int) -> Pixels:
@@ -70,7 +71,7 @@ def _strip(pixels: Pixels, grid: Grid, first: int, last: int, row: int) -> Pixel
     return strip
 
 
-def _joint(pixels: Pixels, grid: Grid, cells: tuple[int, int], row: int, *, cache: bool) -> Votes | None:
+def _joint(pixels: Pixels, grid: Grid, cells: tuple[int, int], row: int, reader: Reader) -> Votes | None:
     """The text together with the next cell's, where a gap between letters may lie on their border."""
     first, last = cells
     if last + 1 >= len(grid.columns):
@@ -82,7 +83,7 @@ def _joint(pixels: Pixels, grid: Grid, cells: tuple[int, int], row: int, *, cach
     while far + 1 < len(grid.columns) and _runs_over(pixels, grid, far, row):
         far += 1
     written = _written(_strip(pixels, grid, first, far, row))
-    return read_strip(written.pixels, cache=cache) if written else None
+    return read_strip(written.pixels, reader) if written else None
 
 
 def ink(strip: Pixels) -> Mask:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from pyrite.judges.ocr import read_line
+from pyrite.judges.ocr import Reader
 from pyrite.judges.screen_rules.grid import Pixels
 
 SCALES = (2, 3, 4)
@@ -41,7 +41,7 @@ def background(strip: Pixels) -> tuple[int, int, int]:
     return int(red), int(green), int(blue)
 
 
-def read_strip(strip: Pixels, *, cache: bool) -> Votes:
+def read_strip(strip: Pixels, reader: Reader) -> Votes:
     """Read one line of text (H x W x 3, no neighbours in it) on a margin of its own background."""
     strip = strip[:MAX_SIDE, :MAX_SIDE]
     if strip.size == 0:
@@ -52,6 +52,6 @@ def read_strip(strip: Pixels, *, cache: bool) -> Votes:
     texts = []
     for scale in SCALES:
         size = (canvas.width * scale, canvas.height * scale)
-        reading = read_line(canvas.resize(size, Image.Resampling.BICUBIC), cache=cache)
+        reading = reader.line(canvas.resize(size, Image.Resampling.BICUBIC))
         texts.append(reading.boxes[0].text.strip() if reading.boxes else "")
     return Votes(tuple(texts))

@@ -9,7 +9,7 @@ from statistics import median
 
 import numpy as np
 
-from pyrite.judges.ocr import Box
+from pyrite.judges.ocr import Box, Reader
 from pyrite.judges.screen_rules.grid import Grid, Pixels
 from pyrite.judges.screen_rules.reread import Votes, read_strip
 
@@ -56,7 +56,7 @@ class Title:
     suffix: str = ""
 
 
-def read_title(pixels: Pixels, boxes: Sequence[Box], grid: Grid | None, *, cache: bool) -> Title | None:
+def read_title(pixels: Pixels, boxes: Sequence[Box], grid: Grid | None, reader: Reader) -> Title | None:
     """The topmost LibreOffice title above the grid; None if there is none."""
     below = grid.top if grid else pixels.shape[0]
     titled = [box for box in boxes if _TITLE.match(box.text) and box.cy < below]
@@ -64,7 +64,7 @@ def read_title(pixels: Pixels, boxes: Sequence[Box], grid: Grid | None, *, cache
         return None
     box = min(titled, key=lambda box: box.cy)
     strip = pixels[max(box.y0 - 1, 0) : box.y1 + 1, max(box.x0 - 4, 0) : box.x1 + 4]
-    texts = [box.text, *read_strip(strip, cache=cache).texts]
+    texts = [box.text, *read_strip(strip, reader).texts]
     names = [match["name"].strip() for text in texts if (match := _TITLE.match(text))]
     suffix = _SUFFIX.search(names[0])
     return Title(
@@ -72,7 +72,7 @@ def read_title(pixels: Pixels, boxes: Sequence[Box], grid: Grid | None, *, cache
     )
 
 
-def read_sheet(pixels: Pixels, boxes: Sequence[Box], *, cache: bool) -> Votes | None:
+def read_sheet(pixels: Pixels, boxes: Sequence[Box], reader: Reader) -> Votes | None:
     """The name on the active tab, the one white stretch of the tab bar; None if it cannot be told."""
     status = next((box for box in sorted(boxes, key=lambda b: -b.cy) if _STATUS.match(box.text)), None)
     if status is None:
@@ -87,7 +87,7 @@ def read_sheet(pixels: Pixels, boxes: Sequence[Box], *, cache: bool) -> Votes | 
     if len(stretches) != 1:
         return None
     start, end = stretches[0]
-    return read_strip(bar[:, start + 1 : end - 1], cache=cache)
+    return read_strip(bar[:, start + 1 : end - 1], reader)
 
 
 def find_overlays(pixels: Pixels, grid: Grid) -> list[Overlay]:
