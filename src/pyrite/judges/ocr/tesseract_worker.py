@@ -44,6 +44,8 @@ MAX_MISSED = 400
 MISSED_SCALE = 3
 MISSED_CONFIDENCE = 50.0
 DOTS_PER_INCH = 96
+TIME_LIMIT_MS = 60_000
+"""Noise of the size of a screen is given up after this; a screen full of text takes half a second."""
 MEMORY_BYTES = 3 << 30
 WRITTEN_BYTES = 1 << 20
 
@@ -132,7 +134,9 @@ def recognise(reader: Any, image: Image.Image, scale: float) -> tuple[list[Word]
     reader.SetImage(canvas)
     reader.SetSourceResolution(round(DOTS_PER_INCH * max(1.0, factor)))
     try:
-        return list(words(reader.GetIterator())) if reader.Recognize() else [], factor
+        if not reader.Recognize(TIME_LIMIT_MS):  # no text would be another thing
+            raise RuntimeError("it gave up")
+        return list(words(reader.GetIterator())), factor
     finally:
         reader.Clear()
         reader.ClearAdaptiveClassifier()  # or a reading would depend on the ones before it
