@@ -90,9 +90,8 @@ def _record(episodes: Episodes) -> Bench:
 @pytest.fixture
 def train(verified: Bench, tmp_path: Path) -> Train:
     def trained(name: str = "w.json", **options: Any) -> flow.Trained:
-        return flow.train_orm(
-            [verified.root], tmp_path / name, **({"workers": 1, "conditions": CONDITIONS} | options)
-        )
+        asked: dict[str, Any] = {"workers": 1, "conditions": CONDITIONS, **options}
+        return flow.train_orm([verified.root], tmp_path / name, **asked)
 
     return trained
 

@@ -75,7 +75,12 @@ def test_plain_numbers_say_what_scikit_learn_says(rule: str, monkeypatch: pytest
     rows, passed, family = drawn(300, 5, rule=rule)
     kept: list[Any] = []
     plain = training._plain
-    monkeypatch.setattr(training, "_plain", lambda *args: kept.append(args) or plain(*args))
+
+    def keeping(*args: Any) -> Any:
+        kept.append(args)
+        return plain(*args)
+
+    monkeypatch.setattr(training, "_plain", keeping)
     found = fit(rows, passed, family)
     fitted, mean, scale = kept[0]
     x = np.array([found.model.filled(row) for row in rows])
