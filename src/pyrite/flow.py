@@ -45,6 +45,7 @@ from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
+from pyrite.sandbox import backends
 from pyrite.stages import figures
 from pyrite.stages import gate as gating
 from pyrite.stages import held as holding
@@ -113,6 +114,7 @@ def record(
     repeats: int = 1,
     seed: int = 0,
     workers: int = 1,
+    backend: str = backends.LOCAL,
     dry_run: bool = False,
     force: bool = False,
     skip_held: Path | None = None,
@@ -120,6 +122,7 @@ def record(
 ) -> Recording:
     """Record episodes of a suite on the real desktop; what is recorded already is kept.
 
+    `backend`: what encloses the desktop, local or docker; a bench is recorded with one of them.
     `skip_held`: the result of a check; what it holds back is not recorded, and lock.json says so.
     """
     origin = open_origin(suite)
@@ -131,21 +134,27 @@ def record(
         return chosen.told(jobs.dry(root, planned))
     bench = Bench.create(root)
     with bench.exclusive():
-        _refuse_other_seed(bench, seed, force=force)
-        bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version(), seed=seed)
+        _refuse_other(bench, "seed", seed, f"record SUITE --seed {seed}", force=force)
+        _refuse_other(bench, "backend", backend, f"record SUITE --backend {backend}", force=force)
+        if not all(map(jobs.finished, planned)):
+            backends.make(backend)  # before it is written down, and before workers are started
+        bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version())
+        bench.update_lock(seed=seed, backend=backend)
         bench.update_lock(suites=origin.resolved())
         chosen.hold(bench)
-        return chosen.told(jobs.carry_out(bench, planned, workers=workers, watch=watch))
+        recording = jobs.carry_out(bench, planned, workers=workers, backend=backend, watch=watch)
+        return chosen.told(recording)
 
 
-def _refuse_other_seed(bench: Bench, seed: int, *, force: bool) -> None:
-    before = bench.lock().get("seed", seed)
-    if before != seed and not force:
+def _refuse_other(bench: Bench, what: str, now: object, command: str, *, force: bool = False) -> None:
+    """Refuse to go on with a bench that was recorded with another seed or backend."""
+    before = bench.lock().get(what, now)
+    if before != now and not force:
         raise UsageError(
-            f"this bench was recorded with seed {before}, now seed is {seed}",
+            f"this bench was recorded with {what} {before}, now {what} is {now}",
             where=str(bench.paths.lock),
-            expected=f"--seed {before}, or another bench",
-            next=f"pyrite record SUITE --seed {seed} -o ANOTHER_FOLDER, or the same command with --force",
+            expected=f"--{what} {before}, or another bench",
+            next=f"pyrite {command} -o ANOTHER_FOLDER, or the same command with --force",
         )
 
 
@@ -155,18 +164,23 @@ def perturb(
     kinds: str = "all",
     limit: int | None = None,
     workers: int = 1,
+    backend: str | None = None,
     dry_run: bool = False,
     tasks: Sequence[Path] = (),
     watch: Watch | None = None,
 ) -> Recording:
-    """Replay recorded episodes on the desktop, each with one injected defect."""
+    """Replay recorded episodes on the desktop, each with one injected defect.
+
+    With the backend that the bench was recorded with, unless `backend` says another.
+    """
     bench = Bench(root)
     bench.require_episodes()
+    chosen = backend or str(bench.lock().get("backend", backends.LOCAL))
     planned, skipped = jobs.plan_perturbed(bench, Lookup(bench, tasks), kinds)
     if dry_run:
         return jobs.dry(root, planned[:limit], skipped)
     with bench.exclusive():
-        return jobs.carry_out(bench, planned[:limit], skipped, workers=workers, watch=watch)
+        return jobs.carry_out(bench, planned[:limit], skipped, workers=workers, backend=chosen, watch=watch)
 
 
 def verify(

@@ -155,8 +155,8 @@ def test_memory_is_bounded_and_the_session_goes_on(
     script = f"for n in 1 2 3 4 5; do {EATER} & done; wait; echo over >over.txt; sleep 60"
     limit = 200 * MEGABYTE
     with shell(script, memory_limit_bytes=limit) as session:
-        group, dog = session._group, session._watchdog
-        assert eventually(lambda: "memory" in dog.hits or bool(group.memory_kills()), 30)
+        dog = session._watchdog
+        assert eventually(lambda: "memory" in dog.hits or bool(session._apps.memory_kills()), 30)
         assert eventually(lambda: _memory(session) < limit, 10)
         assert session.act(Action(action="key", keys="a"), settle=False).error is None
         end = session.finish(tmp_path / "end.tar.zst")

@@ -13,6 +13,8 @@ from pyrite.cli.options import BENCH, TASKS
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
 
+_BACKENDS = click.Choice(["local", "docker"])
+
 
 @click.command(
     epilog=examples(
@@ -29,8 +31,11 @@ if TYPE_CHECKING:
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Episodes per task.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Episodes at once.")
+@click.option(
+    "--backend", type=_BACKENDS, default="local", show_default=True, help="What encloses the desktop."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be recorded.")
-@click.option("--force", is_flag=True, help="Go on although the bench was recorded with another seed.")
+@click.option("--force", is_flag=True, help="Go on although it was recorded with another seed or backend.")
 @click.option(
     "--skip-held", type=click.Path(path_type=Path), help="Do not run what this `check --json` holds back."
 )
@@ -44,6 +49,7 @@ def record(
     repeats: int,
     seed: int,
     jobs: int,
+    backend: str,
     dry_run: bool,
     force: bool,
     skip_held: Path | None,
@@ -71,6 +77,7 @@ def record(
             repeats=repeats,
             seed=seed,
             workers=jobs,
+            backend=backend,
             dry_run=dry_run,
             force=force,
             skip_held=skip_held,
@@ -92,6 +99,7 @@ def record(
 @click.option("--kind", "kinds", default="all", show_default=True, help="Defects, by name.")
 @click.option("-n", "--limit", type=click.IntRange(1), help="At most this many episodes.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Episodes at once.")
+@click.option("--backend", type=_BACKENDS, help="What encloses the desktop. [default: as recorded]")
 @click.option("--dry-run", is_flag=True, help="Say what would be recorded.")
 @TASKS
 @common
@@ -100,6 +108,7 @@ def perturb(
     kinds: str,
     limit: int | None,
     jobs: int,
+    backend: str | None,
     dry_run: bool,
     tasks: tuple[Path, ...],
     as_json: bool,
@@ -119,7 +128,14 @@ def perturb(
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("perturb") as stage:
         recording = flow.perturb(
-            bench, kinds=kinds, limit=limit, workers=jobs, dry_run=dry_run, tasks=tasks, watch=stage
+            bench,
+            kinds=kinds,
+            limit=limit,
+            workers=jobs,
+            backend=backend,
+            dry_run=dry_run,
+            tasks=tasks,
+            watch=stage,
         )
         stage.summary = blocks.recorded(recording)
     return _print(recording, "pyrite verify", as_json=as_json, dry_run=dry_run)

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyrite import pool
@@ -17,8 +17,7 @@ from pyrite.episodes.perturb import OPERATORS, Subject
 from pyrite.episodes.record import PARTIAL, Order, episode_id, record_episode
 from pyrite.errors import InputError, UsageError
 from pyrite.records import Action, Meta, Outcome
-from pyrite.sandbox import desktop
-from pyrite.sandbox.local import LocalBackend
+from pyrite.sandbox import backends, desktop
 from pyrite.store.bench import Bench
 from pyrite.store.held import Held
 from pyrite.store.paths import BenchPaths
@@ -42,6 +41,7 @@ class Job:
     message: str | None = None
     marks: tuple[Mark, ...] = ()
     """What the recording showed, up to the defect."""
+    backend: str = backends.LOCAL
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _readable(bench: Bench) -> tuple[list[Meta], list[Skipped]]:
 
 def dry(root: Path, jobs: Sequence[Job], skipped: Sequence[Skipped] = ()) -> Recording:
     """What would be recorded."""
-    todo = [job for job in jobs if not _finished(job)]
+    todo = [job for job in jobs if not finished(job)]
     planned = tuple(
         Recorded(j.order.episode_id, j.task_id, j.agent, j.order.perturbation, None, None) for j in todo
     )
@@ -184,10 +184,11 @@ def carry_out(
     skipped: Sequence[Skipped] = (),
     *,
     workers: int = 1,
+    backend: str = backends.LOCAL,
     watch: pool.Watch | None = None,
 ) -> Recording:
     """Record what is not there yet; every finished episode stays, whatever happens next."""
-    todo = [job for job in jobs if not _finished(job)]
+    todo = [replace(job, backend=backend) for job in jobs if not finished(job)]
     watch = watch or pool.Silent()
     watch.total = len(todo)
     new: list[Recorded] = []
@@ -222,7 +223,7 @@ def record_job(job: Job) -> tuple[Meta | Drift, float]:
     began = time.monotonic()
     task, agent = job.origin.task(job.task_id), _agent(job)
     try:
-        made: Meta | Drift = record_episode(LocalBackend(), task, agent, job.order, job.folder)
+        made: Meta | Drift = record_episode(backends.make(job.backend), task, agent, job.order, job.folder)
     except Drifted as exc:
         made = Drift(str(exc))
     return made, time.monotonic() - began
@@ -284,7 +285,8 @@ def _known(kinds: str) -> list[str]:
     return names
 
 
-def _finished(job: Job) -> bool:
+def finished(job: Job) -> bool:
+    """Whether the episode of a job is there."""
     return (job.folder / "meta.json").is_file()
 
 

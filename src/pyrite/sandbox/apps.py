@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -132,12 +132,12 @@ def brought() -> dict[str, bytes]:
     return {KONTOR: out.getvalue()}
 
 
-def command(launch: Launch) -> list[str] | str:
-    """The command line of a launch, or why there is none."""
+def command(launch: Launch, installed: Callable[[str], bool] = os.path.exists) -> list[str] | str:
+    """The command line of a launch, or why there is none; `installed` says whether a program is there."""
     app = APPS.get(launch.app)
     if app is None:
         return f"unknown application {launch.app[:80]!r}; known: {', '.join(sorted(APPS))}"
-    if not all(os.path.exists(program) for program in (app.argv[0], *app.needs)):
+    if not all(installed(program) for program in (app.argv[0], *app.needs)):
         return f"{launch.app} is not installed (package {app.package})"
     if len(launch.args) > MAX_ARGS or any(len(a) > MAX_ARG_CHARS for a in launch.args):
         return f"too many or too long arguments (at most {MAX_ARGS} of {MAX_ARG_CHARS} characters)"

@@ -70,7 +70,8 @@ _LIMITED = (
     'ulimit -c 0; ulimit -f "$1"; { ulimit -p "$2" || ulimit -u "$2"; } 2>/dev/null;'
     ' [ "$3" = 0 ] || ulimit -d "$3"; shift 3; exec "$@"'
 )
-_START_LAUNCHER = ("perl", "-e", _LAUNCHER)
+START_LAUNCHER = ("perl", "-e", _LAUNCHER)
+"""Process 1 of the applications: starts what is written to it, ends when that ends."""
 
 
 def missing_programs() -> list[str]:
@@ -153,17 +154,25 @@ def _special_files(folder: str, names: list[str]) -> list[str]:
 # --- the sandboxes --------------------------------------------------------------------------------
 
 
+DISPLAY_LIMITS = f"ulimit -c 0; ulimit -d {DISPLAY_MEMORY_BYTES // 1024}"
+"""Its clients make it allocate: a pixmap beyond the limit is an error of theirs, BadAlloc."""
+
+
+def server(width: int, height: int) -> str:
+    """The command of the X server: its screen file in /f, its socket below /tmp/.X11-unix."""
+    # Shared memory would not work across the two sandboxes; without the extension nobody tries it.
+    return (
+        f"/usr/bin/Xvfb :{DISPLAY_NUMBER} -screen 0 {width}x{height}x24 -fbdir /f -nolisten tcp"
+        " -noreset -ac -s 0 -extension MIT-SHM"
+    )
+
+
 def start_display(found: bwrap.Bubblewrap, space: Workspace, width: int, height: int) -> bwrap.Sandbox:
     """Start the X server; its screen file is in `space.frames`, its socket in `space.sockets`."""
     arguments = [*bwrap.root(found, etc=["X11", "fonts"]), *bwrap.namespaces(found, hostname="display")]
     arguments += ["--bind", str(space.frames), "/f", "--bind", str(space.sockets), "/tmp/.X11-unix"]  # noqa: S108
     arguments += bwrap.environment({"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"})
-    # Shared memory would not work across the two sandboxes; without the extension nobody tries it.
-    server = f"/usr/bin/Xvfb :{DISPLAY_NUMBER} -screen 0 {width}x{height}x24 -fbdir /f -nolisten tcp"
-    server += " -noreset -ac -s 0 -extension MIT-SHM"
-    # Its clients make it allocate: a pixmap beyond the limit is an error of theirs, BadAlloc.
-    limited = f"ulimit -c 0; ulimit -d {DISPLAY_MEMORY_BYTES // 1024}; exec {server}"
-    command = ["/bin/sh", "-c", limited]
+    command = ["/bin/sh", "-c", f"{DISPLAY_LIMITS}; exec {server(width, height)}"]
     sandbox = bwrap.Sandbox(found, arguments, command, stderr=subprocess.PIPE, user=unprivileged_id())
     deadline = time.monotonic() + _START_LIMIT_S
     while not (space.sockets / f"X{DISPLAY_NUMBER}").exists():
@@ -190,20 +199,20 @@ class Applications:
         home_limit: int,
         memory_limit: int,
         group: cgroup.Group,
-        environment: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         arguments = [*bwrap.root(found, etc=_ETC, var=_VAR), *bwrap.namespaces(found)]
         arguments += _masked(found)
         arguments += ["--bind", str(space.home), HOME, "--chdir", HOME]
         arguments += ["--ro-bind", str(space.sockets), "/tmp/.X11-unix"]  # noqa: S108
         arguments += ["--perms", "0700", "--dir", f"/run/user/{bwrap.INSIDE_ID}"]
-        arguments += bwrap.environment({**_environment(), **(environment or {})})
-        self._found, self._arguments = found, arguments
+        arguments += bwrap.environment({**environment(), **(variables or {})})
+        self._found, self._arguments, self.group = found, arguments, group
         # A watchdog looks twice a second: without a control group no process may outrun it on its own.
         data = 0 if "memory" in group.folders else memory_limit // 1024
         limits = [str(home_limit // 512), str(PROCESS_LIMIT), str(data)]
         self._limits = [*limits[:2], str(memory_limit // 1024)]
-        command = ["/bin/sh", "-c", _LIMITED, "sh", *limits, *_START_LAUNCHER]
+        command = ["/bin/sh", "-c", _LIMITED, "sh", *limits, *START_LAUNCHER]
         self.sandbox = bwrap.Sandbox(
             found,
             [*arguments, "--as-pid-1"],
@@ -225,11 +234,16 @@ class Applications:
 
     def launch(self, command: list[str]) -> bool:
         """Have a command started in the home; False where the sandbox no longer takes any."""
-        line = " ".join(os.fsencode(word).hex() for word in command).encode() + b"\n"
-        try:
-            return os.write(self._commands, line) == len(line)
-        except OSError:
-            return False
+        return send(self._commands, command)
+
+    @property
+    def bounds_memory(self) -> bool:
+        """Whether the kernel bounds their memory; else a watchdog has to."""
+        return "memory" in self.group.folders
+
+    def memory_kills(self) -> int | None:
+        """How many processes the kernel killed at that bound; None where it does not say."""
+        return self.group.memory_kills()
 
     def run(self, argv: Sequence[str], limit_s: float) -> confine.Finished:
         """Run a program to its end in a sandbox of its own: the same files, home and display.
@@ -252,6 +266,15 @@ class Applications:
         return confine.Finished(code, out, err, timed_out, truncated)
 
 
+def send(descriptor: int, command: Sequence[str]) -> bool:
+    """Write a command to process 1 of the applications; False where it no longer takes any."""
+    line = " ".join(os.fsencode(word).hex() for word in command).encode() + b"\n"
+    try:
+        return os.write(descriptor, line) == len(line)
+    except OSError:
+        return False
+
+
 def _masked(found: bwrap.Bubblewrap) -> list[str]:
     """Arguments that hide pyrite itself where it is installed below /usr: it holds tasks and answers."""
     package = Path(pyrite.__file__).resolve().parent
@@ -260,8 +283,8 @@ def _masked(found: bwrap.Bubblewrap) -> list[str]:
     return []
 
 
-def _environment() -> dict[str, str]:
-    runtime = f"/run/user/{bwrap.INSIDE_ID}"
+def environment(runtime: str = f"/run/user/{bwrap.INSIDE_ID}") -> dict[str, str]:
+    """The variables of the applications; `runtime` is a folder inside that is theirs alone."""
     return {
         "HOME": HOME,
         "USER": "agent",

@@ -15,19 +15,16 @@ from pyrite.records import Action, Clock, Facts, Launch
 from pyrite.sandbox import (
     acting,
     apps,
-    bwrap,
-    cgroup,
     closing,
     desktop,
     end_state,
-    held,
-    image,
     inputs,
     processes,
     seed,
 )
 from pyrite.sandbox import settle as readiness
 from pyrite.sandbox.backend import Act, EndState, Observation, SessionSpec
+from pyrite.sandbox.enclosure import Bubblewrapped, Enclosure
 from pyrite.sandbox.framebuffer import Framebuffer
 from pyrite.sandbox.keyboard import Keyboard
 from pyrite.sandbox.watchdog import Watchdog
@@ -48,17 +45,12 @@ _ARCHIVE_FACTOR = 2
 
 
 class LocalBackend:
-    """Desktops in bubblewrap on this machine."""
+    """Desktops in bubblewrap on this machine, or in what a backend built on it hands over."""
 
     name = "local"
 
-    def __init__(self) -> None:
-        self._bwrap = bwrap.require()
-        missing = desktop.missing_programs()
-        if missing:
-            raise SandboxError(
-                f"not installed: {', '.join(missing)}", expected="a desktop", next="make desktop"
-            )
+    def __init__(self, enclosure: Enclosure | None = None) -> None:
+        self._enclosure: Enclosure = enclosure or Bubblewrapped()
 
     def start(self, home: Path, spec: SessionSpec) -> LocalSession:
         """A desktop whose home is the seed profile with a copy of `home` laid over it.
@@ -69,22 +61,22 @@ class LocalBackend:
         if not home.is_dir():
             raise InputError("no such folder", where=str(home), expected="the initial home of a task")
         if spec.open is not None:
-            wrong = apps.command(spec.open)
+            wrong = self._enclosure.command(spec.open)
             if isinstance(wrong, str):
                 raise SandboxError(wrong, expected="an application that is installed", next="make desktop")
         try:
-            profile = seed.profile(self._make_profile)
-            return LocalSession(self._bwrap, [profile, home], spec)
+            profile = seed.profile(self._make_profile, self._enclosure.seed_key)
+            return LocalSession(self._enclosure, [profile, home], spec)
         except OSError as exc:
             raise SandboxError(f"the desktop did not start: {exc}", next="pyrite doctor") from exc
 
     def _make_profile(self, bare: Path, into: Path) -> None:
         """Start LibreOffice once, quit it, and keep its settings."""
         spec = SessionSpec(open=Launch(app="calc"))
-        if isinstance(apps.command(Launch(app="calc")), str):
+        if isinstance(self._enclosure.command(Launch(app="calc")), str):
             seed.take(bare, into)
             return
-        with LocalSession(self._bwrap, [bare], spec) as session:
+        with LocalSession(self._enclosure, [bare], spec) as session:
             session.act(Action(action="key", keys="ctrl+q"))
             deadline = time.monotonic() + LAUNCH_LIMIT_S
             while session.runs("soffice.bin"):
@@ -95,11 +87,12 @@ class LocalBackend:
 
 
 class LocalSession:
-    """One desktop. Made by `LocalBackend.start`."""
+    """One desktop, driven from this machine's kernel. Made by `LocalBackend.start`."""
 
-    def __init__(self, found: bwrap.Bubblewrap, homes: Sequence[Path], spec: SessionSpec) -> None:
+    def __init__(self, enclosure: Enclosure, homes: Sequence[Path], spec: SessionSpec) -> None:
         self.spec = spec
-        self.image = image.name()
+        self.image = enclosure.image()
+        self._command = enclosure.command
         self._launched: set[str] = set()
         self.ignores_ping: set[str] = set()
         """Window classes that promise to answer pings and do not."""
@@ -112,32 +105,30 @@ class LocalSession:
             for home in homes:
                 space.lay_in(home)
             self.home = space.home
-            display = desktop.start_display(found, space, spec.width, spec.height)
-            self._display = stack.enter_context(display)
-            memory = spec.memory_limit_bytes
-            self._group = group = cgroup.Group(memory_bytes=memory, processes=desktop.PROCESS_LIMIT)
-            self._apps = desktop.Applications(
-                found, space, spec.home_limit_bytes, memory, group, spec.environment
-            )
+            self._display = stack.enter_context(enclosure.display(space, spec))
+            self._apps = enclosure.applications(space, spec)
             stack.enter_context(self._apps.sandbox)
             self._init = self._apps.init_pid
             self._connect(space)
             stack.callback(self._x.close)
             # only now: with the window manager up, the sandbox is the one that applications will run in
-            self.enforced = _enforced(found, spec, group, self._init, display)
+            self.enforced = enclosure.enforced(spec, self._apps, self._display)
             # only now: the file exists before the server has written its header
             self._frame = Framebuffer(space.frames / "Xvfb_screen0", spec.width, spec.height)
             stack.callback(self._frame.close)
             # openbox announces itself before it takes windows; Xt applications then wait 5 s for it
             self._settle(_DESKTOP_ROUNDS)
-            watched = None if "memory" in group.folders else memory
-            self._watchdog = Watchdog(self.home, spec.home_limit_bytes, self._init, watched)
+            self._watchdog = self._watch()
             stack.callback(self._watchdog.stop)
             if spec.open is not None:
                 self._open(spec.open)
             self._clock = self._read_clock() if spec.read_clock else None
             self._started = time.monotonic()
             self._stack = stack.pop_all()
+
+    def _watch(self) -> Watchdog:
+        memory = None if self._apps.bounds_memory else self.spec.memory_limit_bytes
+        return Watchdog(self.home, self.spec.home_limit_bytes, self._init, memory)
 
     def _connect(self, space: desktop.Workspace) -> None:
         try:
@@ -226,7 +217,7 @@ class LocalSession:
         self._settle((_FLUSH_S,))
 
     def _send(self, launch: Launch) -> str | None:
-        command = apps.command(launch)
+        command = self._command(launch)
         if isinstance(command, str):
             return command
         self._launched.add(launch.app)
@@ -333,8 +324,7 @@ class LocalSession:
         """Act on the living desktop, then take the home once more, with everything stopped."""
         if frozen:
             processes.continue_all(self._init)
-            watched = None if "memory" in self._group.folders else self.spec.memory_limit_bytes
-            self._watchdog = Watchdog(self.home, self.spec.home_limit_bytes, self._init, watched)
+            self._watchdog = self._watch()
             try:
                 acting.act(self._hands(), act.steps, act.note)
             finally:
@@ -361,7 +351,7 @@ class LocalSession:
         windows: tuple[Any, ...] = ()
         with contextlib.suppress(DisplayLost):
             windows = self._x.describe()
-        hits = [*self._watchdog.hits, *(["memory"] if self._group.memory_kills() else [])]
+        hits = [*self._watchdog.hits, *(["memory"] if self._apps.memory_kills() else [])]
         extra: dict[str, Any] = {"limits_hit": hits} if hits else {}
         if self.ignores_ping:
             extra["ignores_ping"] = sorted(self.ignores_ping)
@@ -385,30 +375,3 @@ class LocalSession:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _enforced(
-    found: bwrap.Bubblewrap, spec: SessionSpec, group: cgroup.Group, init: int, display: bwrap.Sandbox
-) -> dict[str, Any]:
-    """What holds, for meta.enforced. Raises `SandboxError` where isolation is missing."""
-    holds = held.read(init)
-    holds.require()
-    if display.init_pid is None:
-        raise SandboxError("the display's sandbox has ended", next="pyrite doctor")
-    held.read(display.init_pid).require()
-    return {
-        "backend": "local",
-        "bubblewrap": found.version,
-        **holds.as_json(),
-        "nested_user_namespaces": not (holds.seccomp or found.disable_userns),
-        "display_apart": held.are_apart(init, display.init_pid),
-        "unprivileged_id": desktop.unprivileged_id() or os.getuid(),
-        "memory": "cgroup" if "memory" in group.folders else "watchdog+rlimit",
-        "memory_limit_bytes": spec.memory_limit_bytes,
-        "display_memory_limit_bytes": desktop.DISPLAY_MEMORY_BYTES,
-        "home": "watchdog",
-        "home_limit_bytes": spec.home_limit_bytes,
-        "processes": "cgroup+rlimit" if "pids" in group.folders else "rlimit",
-        "processes_limit": holds.processes,
-        "time_limit_s": spec.time_limit_s,
-    }

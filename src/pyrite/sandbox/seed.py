@@ -73,14 +73,15 @@ def bare(folder: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def profile(make: Callable[[Path, Path], None]) -> Path:
+def profile(make: Callable[[Path, Path], None], made_of: Callable[[], str] = key) -> Path:
     """The kept seed home; `make(bare home, into)` makes it where there is none. Never write to it.
 
+    `made_of()` names the software and settings that it is made of.
     Safe for several processes: one makes it, the others wait.
     """
     kept = cache_folder() / "seed"
     kept.mkdir(parents=True, exist_ok=True)
-    target = kept / key()
+    target = kept / made_of()
     if target.is_dir():
         return target
     with (kept / "lock").open("w") as lock:
