@@ -10,7 +10,7 @@ from PIL import Image
 from pyrite.errors import InputError, UsageError
 from pyrite.evidence.conditions import parse, parse_list
 from pyrite.evidence.leaks import Secrets, scan
-from pyrite.evidence.packing import index, load, pack
+from pyrite.evidence.packing import PACKED_AT, index, load, pack
 from pyrite.evidence.view import view
 from pyrite.records import Category, Meta
 from pyrite.store.images import save_webp
@@ -178,3 +178,17 @@ def test_a_package_that_was_changed_is_refused(episodes: Episodes, instructions:
     path.write_text(path.read_text(encoding="utf-8").replace("Saved", "Not saved"), encoding="utf-8")
     with pytest.raises(InputError, match="changed since it was packed"):
         load(episodes.bench, entry)
+
+
+def test_no_file_of_the_evidence_tells_when_it_was_packed(
+    episodes: Episodes, instructions: Instructions
+) -> None:
+    add(episodes)
+    pack(episodes.bench, parse_list("E1-final,E3-full"), instructions, nothing)
+    episodes.add("ep_2", SIX, colours=[9, 8, 7, 6, 5, 4, 3])
+    pack(episodes.bench, parse_list("E1-final,E3-full"), instructions, nothing)
+    folder = episodes.bench.paths.evidence
+    files = [path for path in folder.rglob("*") if path.suffix == ".png" or path.name == "evidence.json"]
+    assert len(files) > 10
+    assert {path.stat().st_mtime for path in files} == {PACKED_AT}
+    assert {path.parent.stat().st_mtime for path in files if path.suffix == ".json"} == {PACKED_AT}

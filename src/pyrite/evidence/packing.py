@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +28,11 @@ from pyrite.store.images import decode, pixels_sha256, read_image, save_png
 from pyrite.store.jsonl import append_lines, read_json, read_lines, read_record, write_bytes, write_json
 from pyrite.store.paths import BenchPaths
 
+PACKED_AT = 315_532_800
+"""When every package and image says it was written, in seconds since 1970: the first day of 1980.
+
+Episodes are recorded one kind after the other and may be packed as they come; a true time would tell which.
+"""
 MAX_IMAGE_SIDE = 1280
 """Pixels of the longer side above which E3-full is scaled down."""
 
@@ -187,6 +194,7 @@ class ImageStore:
             if not self._paths.image(digest).is_file():
                 save_png(image, self._paths.image(digest))
             self._known[name] = digest
+        _without_time(self._paths.image(digest))
         return digest
 
 
@@ -210,12 +218,21 @@ def _write(bench: Bench, evidence: Evidence, episode_id: str) -> EvidenceEntry:
     path = bench.paths.package(evidence.condition, evidence.package_id)
     if not path.is_file() or path.read_bytes() != data:
         write_bytes(path, data)
+    _without_time(path)
+    _without_time(path.parent)
     return EvidenceEntry(
         package_id=evidence.package_id,
         episode_id=episode_id,
         condition=evidence.condition,
         evidence_sha256=_sha256(data),
     )
+
+
+def _without_time(path: Path) -> None:
+    """Give a file or folder of the evidence the time that all of it has, where the file system lets us."""
+    with suppress(OSError):
+        if path.stat().st_mtime != PACKED_AT:
+            os.utime(path, (PACKED_AT, PACKED_AT))
 
 
 def _bytes(evidence: Evidence) -> bytes:
