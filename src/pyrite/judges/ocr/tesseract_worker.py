@@ -43,6 +43,9 @@ MAX_MISSED = 400
 """Stretches of ink that the search for text has passed over and that are looked at one by one."""
 MISSED_SCALE = 3
 MISSED_CONFIDENCE = 50.0
+MAX_TEXT_HEIGHT = 24
+TALL_CONFIDENCE = 60.0
+"""What is taller and read less surely is a group of icons; it covers no text beside or below it."""
 DOTS_PER_INCH = 96
 TIME_LIMIT_MS = 60_000
 """Noise of the size of a screen is given up after this; a screen full of text takes half a second."""
@@ -70,7 +73,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the library prints is no answer
     say(answers, {"tesserocr": tesserocr.__version__, "tesseract": _library()})
-    find, single = (_reader(m) for m in (tesserocr.PSM.SPARSE_TEXT, tesserocr.PSM.SINGLE_LINE))
+    find, single = _reader(tesserocr.PSM.SPARSE_TEXT), _reader(tesserocr.PSM.SINGLE_LINE)
+    find.SetVariable("thresholding_method", "1")  # by tiles: a title bar has colours of its own
     while head := sys.stdin.buffer.readline():
         request = json.loads(head)
         size = request["width"], request["height"]
@@ -84,9 +88,7 @@ def main() -> None:
 
 
 def _reader(mode: int) -> Any:
-    reader = tesserocr.PyTessBaseAPI(path=sys.argv[1], lang="eng", psm=mode, oem=tesserocr.OEM.LSTM_ONLY)
-    reader.SetVariable("thresholding_method", "1")  # by tiles: a title bar has colours of its own
-    return reader
+    return tesserocr.PyTessBaseAPI(path=sys.argv[1], lang="eng", psm=mode, oem=tesserocr.OEM.LSTM_ONLY)
 
 
 def say(answers: Any, value: object) -> None:
@@ -114,8 +116,10 @@ def read(find: Any, single: Any, image: Image.Image) -> list[list[Any]]:
         if seen:
             *_, text, score = boxed(seen, factor, part.size)
             if score >= MISSED_CONFIDENCE / 100:
+                parts = [b for b in found if x0 <= (b[0] + b[2]) / 2 <= x1 and y0 <= (b[1] + b[3]) / 2 <= y1]
+                found = [box for box in found if box not in parts]  # halves of the same letters
                 found.append([x0, y0, x1, y1, text, score])
-    return found
+    return [box for box in found if box[3] - box[1] <= MAX_TEXT_HEIGHT or box[5] >= TALL_CONFIDENCE / 100]
 
 
 def read_line(single: Any, image: Image.Image) -> list[list[Any]]:
@@ -166,7 +170,8 @@ def missed(grey: Grey, found: list[list[Any]]) -> list[tuple[int, int, int, int]
     covered = np.zeros(grey.shape, np.bool_)
     for box in found:
         x0, y0, x1, y1 = box[:4]
-        covered[y0:y1, x0:x1] = True
+        if y1 - y0 <= MAX_TEXT_HEIGHT:
+            covered[y0:y1, x0:x1] = True
     smooth = ndimage.uniform_filter(grey.astype(np.float32), 15)
     labels, count = ndimage.label(np.abs(grey - smooth) > INK_CONTRAST, structure=np.ones((3, 3)))
     letter = np.zeros(count + 1, np.bool_)
