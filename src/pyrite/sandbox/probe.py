@@ -60,6 +60,9 @@ def capabilities() -> list[Capability]:
         _module("Xlib", "mouse, keyboard and windows of the desktop", "pip install python-xlib"),
         _module("rapidocr", "reading screens (screen-rules)", OCR),
         _module("onnxruntime", "reading screens (screen-rules)", OCR),
+        _module("tesserocr", "reading the screens of a whole set (screen-rules@ocr=tesserocr)", OCR),
+        _english(),
+        _docker(),
     ]
 
 
@@ -168,6 +171,22 @@ def _fonts() -> Capability:
     ok = "Liberation Sans" in families
     detail = f"{len(families)} families" + ("" if ok else ", Liberation Sans is not among them")
     return Capability("fonts", ok, detail, "text on the desktop's screens", None if ok else DESKTOP)
+
+
+def _english() -> Capability:
+    own = os.environ.get("TESSDATA_PREFIX")
+    folders = [*([Path(own), Path(own, "tessdata")] if own else []), Path("/usr/share/tessdata")]
+    folders += sorted(Path("/usr/share/tesseract-ocr").glob("*/tessdata"))
+    found = next((str(f) for f in folders if (f / "eng.traineddata").is_file()), None)
+    detail, needed_for = found or "not installed", "reading the screens of a whole set, with tesserocr"
+    return Capability("tesseract-ocr-eng", found is not None, detail, needed_for, None if found else DESKTOP)
+
+
+def _docker() -> Capability:
+    """Whether there is a client; its engine is asked when it is used, since that may take long."""
+    found = shutil.which("docker")
+    detail = f"{found}; whether its engine answers is seen when it is used" if found else "not installed"
+    return Capability("docker", None, detail, "record --backend docker; not needed otherwise")
 
 
 def _cache() -> Capability:
