@@ -23,6 +23,7 @@ ON_A_BENCH = [
     "outcomes",
     "pack",
     "judge",
+    "train-orm",
     "measure",
     "compare",
     "plan",
@@ -32,7 +33,7 @@ ON_A_BENCH = [
     "list",
     "run",
 ]
-EXTRA = {"judge": ["--judge", "accept-all"]}
+EXTRA = {"judge": ["--judge", "accept-all"], "train-orm": ["-o", "weights-of-no-test.json"]}
 BEFORE = {"list": ["episodes"]}
 """What stands before the bench."""
 ELSEWHERE = {

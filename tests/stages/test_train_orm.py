@@ -21,11 +21,12 @@ from pyrite.evidence.packing import index, load, pack
 from pyrite.judges import ocr
 from pyrite.judges.labels import make
 from pyrite.judges.ocr.readings import Box, Entry, keep
+from pyrite.judges.orm import training
 from pyrite.judges.orm.weights import read_weights, task_mark
 from pyrite.judges.runner import ask
-from pyrite.records import Category, Outcome, Truth
+from pyrite.records import Category, Outcome, Truth, Verdict, VerdictLine
 from pyrite.store.bench import Bench
-from pyrite.store.jsonl import write_record
+from pyrite.store.jsonl import read_lines, write_record
 
 FAMILIES, EACH = 10, 20
 CONDITIONS = "E1-final,E3-full"
@@ -43,6 +44,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         patch.setenv("PYRITE_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setattr(ocr, "engine", lambda name="rapidocr": None)
         patch.setattr("os.fsync", lambda descriptor: None)
+        patch.setattr(training, "STRENGTHS", (0.1,))
+        patch.setattr(training, "TREES", (40,))
         yield _record(Episodes(Bench.create(tmp_path_factory.mktemp("made") / "bench")))
 
 
@@ -140,8 +143,16 @@ def test_the_judge_says_nothing_of_tasks_it_was_trained_on(train: Train, verifie
     block = next(iter(result["strata"]["perturbed"]["conditions"]["E1-final"]["judges"].values()))
     assert block["scores"]["n"] > 0
     assert block["counts"]["missing"] > 0
-    anew = asyncio.run(ask(verified, [make(f"orm-lite@weights={made.out},seen=answer")], entries))
+    label = f"orm-lite@weights={made.out},seen=answer,cut=0.5"
+    anew = asyncio.run(ask(verified, [make(label)], entries))
     assert (anew.obtained, anew.missing) == (FAMILIES * EACH, 0)
+    path = verified.paths.verdict_file(make(label).label, "E1-final")
+    lines = list(read_lines(path, VerdictLine))
+    assert {(line.verdict, (line.score or 0) >= 0.5) for line in lines} == {
+        (Verdict.SUCCESS, True),
+        (Verdict.FAILURE, False),
+    }
+    assert all(line.reason for line in lines)
     assert len(read_weights(made.out).seen) == 12
     assert task_mark(instruction("t00")) in read_weights(made.out).seen or "f0" in held
 

@@ -152,8 +152,9 @@ def test_the_label_names_the_file_and_its_errors_say_what_to_do(
     assert not labelled.judge.supports("E3-full")
     with pytest.raises(UsageError, match="no such file"):
         make("orm-lite@weights=none.json")
-    with pytest.raises(UsageError, match="seen"):
-        make(f"orm-lite@weights={path},seen=yes")
+    for wrong in ("seen=yes", "cut=high", "cut=nan", "cut=2", "ocr=eyes"):
+        with pytest.raises(UsageError):
+            make(f"orm-lite@weights={path},{wrong}")
     monkeypatch.setattr("pyrite.judges.orm.SHIPPED_WEIGHTS", tmp_path / "not-there.json")
     with pytest.raises(UsageError, match="no weights ship") as caught:
         OrmLite()

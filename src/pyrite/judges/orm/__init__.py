@@ -8,6 +8,7 @@ of it: `pyrite measure --certificates` certifies one.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +19,7 @@ from pyrite.judges.base import Package, Reply, Unavailable
 from pyrite.judges.ocr import Reader, Reading, named
 from pyrite.judges.orm.features import FEATURES_VERSION, Features, features
 from pyrite.judges.orm.weights import TRAIN, Model, Weights, read_weights, task_mark
-from pyrite.records import Evidence
+from pyrite.records import Evidence, Verdict
 
 __all__ = ["SHIPPED_WEIGHTS", "OrmLite", "read_features"]
 
@@ -30,16 +31,19 @@ class OrmLite:
     """Scores P(success) with trained weights: `orm-lite`, `orm-lite@weights=FILE`.
 
     Of a task whose very text it was trained on it says nothing: that would not show what it knows of
-    others. `seen=answer` makes it answer all the same. `ocr` names another engine than the one that it was
-    trained with. `cache=False` reads screens anew.
+    others. `seen=answer` makes it answer all the same. `cut=T` adds a verdict, success from a score of T on.
+    `ocr` names another engine than the one that it was trained with. `cache=False` reads screens anew.
     """
 
     name = "orm-lite"
     deterministic = True
 
-    def __init__(self, weights: str = "", seen: str = "refuse", ocr: str = "", *, cache: bool = True) -> None:
+    def __init__(
+        self, weights: str = "", seen: str = "refuse", cut: str = "", ocr: str = "", *, cache: bool = True
+    ) -> None:
         if seen not in {"refuse", "answer"}:
             raise UsageError(f"orm-lite: seen is {seen[:80]!r}", expected="refuse or answer")
+        self._cut = _cut(cut) if cut else None
         self._weights = _load(weights)
         self._refused = frozenset(self._weights.seen) if seen == "refuse" else frozenset()
         self.reader = Reader(named(ocr or self._weights.ocr.name), cache)
@@ -67,7 +71,14 @@ class OrmLite:
         model = self._weights.conditions[evidence.condition]
         found, reading = await asyncio.to_thread(lambda: read_features(package, self.reader))
         usage = {"ocr": reading.provenance()} if reading else {}
-        return Reply(None, _said(model, found), score=round(model.score(found), 6), usage=usage)
+        score = round(model.score(found), 6)
+        return Reply(self._verdict(score), _said(model, found), score=score, usage=usage)
+
+    def _verdict(self, score: float) -> Verdict | None:
+        """None without a cut: a score is all there is to say."""
+        if self._cut is None:
+            return None
+        return Verdict.SUCCESS if score >= self._cut else Verdict.FAILURE
 
     def _seen(self, evidence: Evidence) -> bool:
         return task_mark(evidence.instruction) in self._refused
@@ -77,6 +88,16 @@ def read_features(package: Package, reader: Reader) -> tuple[Features, Reading |
     """Read the last screen and make the features. Raises `Unavailable` where there is no reading."""
     reading = reader.screen(package.image(-1)) if package.evidence.images else None
     return features(package, reading.boxes if reading else ()), reading
+
+
+def _cut(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise UsageError(f"orm-lite: cut is {text[:80]!r}", expected="a number from 0 to 1")
+    return value
 
 
 def _load(weights: str) -> Weights:
