@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pyrite import flow
+from pyrite.judges import ocr
 from pyrite.sandbox import bwrap
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +35,26 @@ def test_verify_compares_the_usual_loop_with_isolated_forks() -> None:
     for seconds, rate, *_ in rows.values():
         assert float(seconds) * float(rate) == pytest.approx(8, rel=0.1)
     assert "desk verifier 0" in lines[-1]
+
+
+@pytest.mark.slow
+def test_ocr_compares_the_two_engines(tmp_path: Path) -> None:
+    if any(ocr.engine(name) is None for name in ocr.ENGINES):
+        pytest.skip("rapidocr, tesserocr or Debian's tesseract-ocr-eng is not installed")
+    bench = flow.demo(tmp_path / "bench")
+    kept = [meta.episode_id for meta in bench.metas() if meta.task_id.startswith("calc-set-cell")][:3]
+    for episode_id in set(bench.episode_ids()) - set(kept):
+        shutil.rmtree(bench.paths.episode(episode_id).root)
+    command = [sys.executable, str(ROOT / "benchmarks" / "ocr.py"), str(bench.root), "--timed", "1", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [engine.split()[0] for engine in found["engines"]] == list(ocr.ENGINES)
+    assert found["time"]["cpu_ratio"] > 1.5
+    assert found["text"]["of_them_read_by_tesserocr"] > 0.5
+    assert found["text"]["character_agreement"] > 0.5
+    assert found["verdicts"]["judged"] == 3
+    assert found["verdicts"]["contradictory"] == 0
 
 
 @pytest.mark.slow

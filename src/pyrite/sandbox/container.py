@@ -72,7 +72,7 @@ def arguments(order: Order) -> list[str]:
     out += ["--memory", str(order.memory_bytes), "--memory-swap", str(order.memory_bytes)]
     out += ["--ulimit", "core=0:0", "--ulimit", f"fsize={order.file_bytes}:{order.file_bytes}"]
     out += ["--shm-size", str(256 * MEGABYTE)]
-    out += ["--tmpfs", f"/tmp:rw,nosuid,nodev,size={256 * MEGABYTE},mode=1777"]  # noqa: S108
+    out += ["--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={256 * MEGABYTE},mode=1777"]  # noqa: S108
     out += ["--tmpfs", f"/run:rw,nosuid,nodev,size={16 * MEGABYTE},mode=0700,{ours}"]
     for bind in order.binds:
         out += ["--mount", _mount(bind)]
@@ -151,7 +151,7 @@ class Container:
         deadline = time.monotonic() + START_LIMIT_S
         while self.process.poll() is None and time.monotonic() < deadline:
             with contextlib.suppress(SandboxError):  # not made yet
-                found: dict[str, Any] = self._engine.ask("inspect", self.order.name)[0]
+                found: dict[str, Any] = self._engine.ask("container", "inspect", self.order.name)[0]
                 if found["State"]["Running"] and found["State"]["Pid"]:
                     return found
             time.sleep(0.05)

@@ -154,14 +154,16 @@ def _readings(plan: Plan, bench: Bench | None, entries: list[EvidenceEntry]) -> 
     if bench is None:
         return None
     wanted: set[batch.Screen] = set()
+    needed: set[batch.Screen] = set()
     reading = 0
     for label in plan.judges:
-        judge = labels.make(label).judge
-        taken = [one for one in entries if judge.supports(one.condition)]
+        labelled = labels.make(label)
+        judge, taken = labelled.judge, [one for one in entries if labelled.judge.supports(one.condition)]
         if batch.reads(judge):
             reading += 1
             wanted.update(batch.to_read(bench, judge, taken))
+            needed.update(batch.to_read(bench, judge, runner.unanswered(bench, labelled, taken)))
     if not reading:
         return None
-    known = sum(ocr.is_recorded(screen.key, name=screen.engine) for screen in wanted)
-    return Work(len(wanted) - known, known, "of the packages that are there")
+    todo = sum(not ocr.is_recorded(screen.key, name=screen.engine) for screen in needed)
+    return Work(todo, len(wanted) - todo, "of the packages that are there")
