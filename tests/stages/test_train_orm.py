@@ -216,3 +216,7 @@ def test_the_command(verified: Bench, tmp_path: Path, capsys: pytest.CaptureFixt
     assert run([*command, "--force", "--held-out", "f1,fx"]) == 2
     assert "'fx'" in capsys.readouterr().err
     assert run([*command, "--force", "--ocr", "eyes"]) == 2
+    assert run([*command, "--force", str(verified.root)]) == 2
+    assert "given twice" in capsys.readouterr().err
+    assert run([*command[:2], "-o", str(tmp_path), "--force"]) == 2
+    assert "a folder" in capsys.readouterr().err

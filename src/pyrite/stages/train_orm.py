@@ -26,8 +26,8 @@ from pyrite.judges.base import Package, Unavailable
 from pyrite.judges.ocr import DEFAULT, Name, Reader, named
 from pyrite.judges.orm import read_features
 from pyrite.judges.orm.features import FEATURES_VERSION, Features
-from pyrite.judges.orm.training import Fitted, fit, require_enough, split_families
-from pyrite.judges.orm.weights import KIND, Model, task_mark, write_weights
+from pyrite.judges.orm.training import Fitted, fit, require_enough, require_sklearn, split_families
+from pyrite.judges.orm.weights import KIND, Model, require_place, task_mark, write_weights
 from pyrite.records import HARD_NEGATIVES, SCHEMA_VERSION, SOURCES, EvidenceEntry, Meta, Outcome
 from pyrite.stages import orm_card
 from pyrite.store.bench import Bench, now
@@ -99,10 +99,11 @@ def train_orm(
     episodes or families, with the numbers needed; `RunError` without scikit-learn.
     """
     wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
-    if out.exists() and not force:
-        raise UsageError(
-            "a file is here already", where=str(out), expected="another name with -o, or --force"
-        )
+    require_place(out, force=force)
+    require_sklearn()
+    twice = [root for place, root in enumerate(benches) if root.resolve() in _resolved(benches[:place])]
+    if twice:
+        raise UsageError("given twice: its episodes would count twice", where=str(twice[0]))
     left = _Left()
     reads = named(engine)
     jobs = [job for root in benches for job in _jobs(Bench(root), wanted, reads, left)]
@@ -139,6 +140,10 @@ def train_orm(
     }
     write_weights(out, document, force=force)
     return Trained(out, card)
+
+
+def _resolved(roots: Sequence[Path]) -> set[Path]:
+    return {root.resolve() for root in roots}
 
 
 def _jobs(bench: Bench, wanted: Sequence[str], engine: Name, left: _Left) -> Iterator[_Job]:

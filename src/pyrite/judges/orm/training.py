@@ -88,7 +88,7 @@ def fit(rows: Sequence[Features], passed: Flags, family: NDArray[np.integer], *,
 
     Raises `RunError` without scikit-learn, `UsageError` where every feature is constant.
     """
-    _require_sklearn()
+    require_sklearn()
     names, x, fill = _matrix(rows)
     folds = _folds(x, family)
     tried: dict[str, tuple[float, Floats]] = {}
@@ -115,7 +115,8 @@ def fit(rows: Sequence[Features], passed: Flags, family: NDArray[np.integer], *,
     return Fitted(model, chosen, {name: loss for name, (loss, _) in tried.items()}, base)
 
 
-def _require_sklearn() -> None:
+def require_sklearn() -> None:
+    """Raise `RunError` where scikit-learn is not installed."""
     try:
         import sklearn  # noqa: F401
     except ImportError as exc:

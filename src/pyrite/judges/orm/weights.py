@@ -183,14 +183,19 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**bare, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def write_weights(path: Path, document: Mapping[str, Any], *, force: bool = False) -> None:
-    """Write weights; `UsageError` where another file is in the way, unless `force`."""
+def require_place(path: Path, *, force: bool = False) -> None:
+    """Raise `UsageError` where weights cannot be written: a folder, or another file unless `force`."""
     if path.is_dir():
         raise UsageError("a folder", where=str(path), expected="the name of a file")
     if path.exists() and not force:
         raise UsageError(
             "a file is here already", where=str(path), expected="another name, or --force", next=TRAIN
         )
+
+
+def write_weights(path: Path, document: Mapping[str, Any], *, force: bool = False) -> None:
+    """Write weights with their digest; `UsageError` as by `require_place`."""
+    require_place(path, force=force)
     text = json.dumps(sealed(document), indent=1, ensure_ascii=False, allow_nan=False)
     write_bytes(path, text.encode() + b"\n")
 
