@@ -26,7 +26,7 @@ SHUFFLES = 299
 METHOD = (
     f"decision tree of depth {DEPTH}, {FOLDS}-fold by task; AUC, of several sources the mean of each against "
     "the others; labels shuffled over all episodes; Holm over the tests of a place; message kinds among "
-    "episodes that said done"
+    "episodes that said done and whose message was drawn (idle and claim-only assert by definition)"
 )
 SAID = "message kinds"
 """Who runs out of steps or gives up shows that by its actions; of the others the message is asked."""
@@ -52,7 +52,7 @@ def leak_test(
     }
     task = _codes([meta.task_id for meta in metas])
     everyone = np.ones(len(metas), dtype=np.bool_)
-    done = np.array([meta.ended_by == "done" for meta in metas], dtype=np.bool_)
+    drawn = np.array([_draws(meta) for meta in metas], dtype=np.bool_)
     watch = watch or Silent()
     watch.total = len(labels) * (len(columns) + 2)
     rows: list[dict[str, Any]] = []
@@ -63,7 +63,7 @@ def leak_test(
         found = []
         for label, codes in labels.items():
             for group, x in parts.items():
-                rows_of = done if group == SAID else everyone
+                rows_of = drawn if group == SAID else everyone
                 told = predictable(x[rows_of], codes[rows_of], task[rows_of], shuffles=shuffles, seed=seed)
                 found.append(_row(place, group, label, told))
                 watch.tick(f"{place} {group} {label}")
@@ -105,6 +105,12 @@ def _episodes(bench: Bench) -> tuple[list[Meta], dict[tuple[str, str], Any], NDA
             next=f"pyrite verify {bench.root}, then pyrite pack {bench.root}",
         )
     return found, index, np.array(passed, dtype=np.bool_)
+
+
+def _draws(meta: Meta) -> bool:
+    """Whether the message could have been any: not of who asserts success, or denies it, by definition."""
+    by_definition = meta.agent.name == "idle" or meta.perturbation == "claim-only"
+    return meta.ended_by == "done" and not by_definition
 
 
 def _row(place: str, group: str, label: str, told: Predicted) -> dict[str, Any]:
