@@ -21,7 +21,7 @@ from pyrite.evidence.packing import index, load, pack
 from pyrite.judges import ocr
 from pyrite.judges.labels import make
 from pyrite.judges.ocr.readings import Box, Entry, keep
-from pyrite.judges.orm import training
+from pyrite.judges.orm import OrmLite, training
 from pyrite.judges.orm.weights import read_weights, task_mark
 from pyrite.judges.runner import ask
 from pyrite.records import Category, Outcome, Truth, Verdict, VerdictLine
@@ -139,6 +139,11 @@ def test_the_judge_says_nothing_of_tasks_it_was_trained_on(train: Train, verifie
     answered = sum(meta.family in held for meta in verified.metas())
     assert (judging.obtained, judging.missing) == (answered, FAMILIES * EACH - answered)
     assert all("trained on this task" in why for why in judging.asked[0].why_missing)
+    orm = OrmLite(str(made.out))
+    for entry in entries[:40]:
+        evidence = load(verified, entry)
+        answers = verified.meta(entry.episode_id).family in held
+        assert tuple(orm.screens(evidence)) == (evidence.images[-1:] if answers else ())
     result = flow.measure(verified.root)
     block = next(iter(result["strata"]["perturbed"]["conditions"]["E1-final"]["judges"].values()))
     assert block["scores"]["n"] > 0
