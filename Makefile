@@ -34,7 +34,7 @@ check: .venv/dev          ## what pre-commit runs: format, lint, types, layers
 desktop:                  ## Debian packages of the desktop sandbox (asks for sudo where needed)
 	sh tools/install-desktop.sh
 
-record: .venv/dev         ## record the shipped demo set anew, on the real desktop
+record: .venv/dev         ## record the whole set, on the real desktop (an hour and more)
 	$(BIN)/python tools/record_demo.py
 
 clean:

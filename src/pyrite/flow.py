@@ -10,13 +10,11 @@ Each stage reads a bench directory, writes its part of it, and can be killed and
 from __future__ import annotations
 
 import asyncio
-import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import pyrite
 from pyrite.episodes import agents as agent_names
 from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
@@ -42,7 +40,7 @@ from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
-from pyrite.stages import figures
+from pyrite.stages import figures, recording
 from pyrite.stages import gate as gating
 from pyrite.stages import held as holding
 from pyrite.stages import plan as planning
@@ -55,6 +53,7 @@ from pyrite.stages.gate import write_certificate
 from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
+from pyrite.stages.recording import Each, record_plan, silently
 from pyrite.stages.secrecy import refuse_leaks, secrets
 from pyrite.store.bench import Bench
 from pyrite.suites.export import export
@@ -82,6 +81,7 @@ __all__ = [
     "plan_table",
     "price",
     "record",
+    "record_plan",
     "report",
     "run",
     "threshold",
@@ -123,24 +123,9 @@ def record(
     planned = jobs.plan(root, chosen.tasks, names, seed=seed, repeats=repeats)[:limit]
     if dry_run:
         return chosen.told(jobs.dry(root, planned))
-    bench = Bench.create(root)
-    with bench.exclusive():
-        _refuse_other_seed(bench, seed, force=force)
-        bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version(), seed=seed)
-        bench.update_lock(suites=origin.resolved())
-        chosen.hold(bench)
-        return chosen.told(jobs.carry_out(bench, planned, workers=workers, watch=watch))
-
-
-def _refuse_other_seed(bench: Bench, seed: int, *, force: bool) -> None:
-    before = bench.lock().get("seed", seed)
-    if before != seed and not force:
-        raise UsageError(
-            f"this bench was recorded with seed {before}, now seed is {seed}",
-            where=str(bench.paths.lock),
-            expected=f"--seed {before}, or another bench",
-            next=f"pyrite record SUITE --seed {seed} -o ANOTHER_FOLDER, or the same command with --force",
-        )
+    return recording.record(
+        origin, chosen, root, planned, seed=seed, workers=workers, force=force, watch=watch
+    )
 
 
 def perturb(
@@ -353,16 +338,6 @@ def view(
     return episode_page.view(place, instruction=text, no_instruction=why, out=out, step=step, force=force)
 
 
-class Each(Protocol):
-    """Who is told of the stages of a run: does the work of each, under a watch."""
-
-    def __call__(self, name: str, work: Callable[[Watch], Any], /) -> Any: ...
-
-
-def _silently(name: str, work: Callable[[Watch], Any], /) -> Any:
-    return work(Silent())
-
-
 @dataclass
 class Ran:
     """What became of a run; None for a stage that had nothing to do."""
@@ -394,7 +369,7 @@ def run(
     config: Path | None = None,
     workers: int | None = None,
     force: bool = False,
-    each: Each = _silently,
+    each: Each = silently,
 ) -> Ran:
     """All stages of a bench from one configuration: what is done already stays, the rest is done.
 

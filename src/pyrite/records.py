@@ -155,6 +155,8 @@ class TaskSpec(ForeignRecord):
     task_id: OpaqueId
     instruction: str
     family: str = ""
+    domain: str = ""
+    """What kind of work it is, such as office or terminal; benches are summed up by it."""
     initial: Initial = Initial()
     states: tuple[StateSpec, ...] = ()
     reads: tuple[str, ...] = ()
@@ -255,6 +257,9 @@ class Meta(ForeignRecord):
     sandbox_image: str | None = None
     ended_by: EndedBy | None = None
     family: str | None = None
+    domain: str | None = None
+    task_digest: str | None = None
+    """Of the task as it was recorded: text, home, verifier and the script that a scripted agent had."""
     benchmark: Benchmark | None = None
     origin_id: str | None = None
     parent: str | None = None

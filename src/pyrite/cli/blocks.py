@@ -31,7 +31,8 @@ def recorded(recording: Recording) -> str:
     endings = ", ".join(f"{n} {name}" for name, n in recording.endings().items()) or "nothing new"
     kept = f", {recording.kept} were there" if recording.kept else ""
     drifted = f", {len(recording.drifted)} dropped (drift)" if recording.drifted else ""
-    return f"{count(len(recording.new), 'episode')}: {endings}{kept}{drifted}"
+    aside = f", {len(recording.superseded)} of changed tasks set aside" if recording.superseded else ""
+    return f"{count(len(recording.new), 'episode')}: {endings}{kept}{drifted}{aside}"
 
 
 def _skipped(recording: Recording) -> list[str]:

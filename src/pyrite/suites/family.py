@@ -53,5 +53,7 @@ class Family(NamedTuple):
     """Steps that the verifier does on the living desktop before it looks (`pyrite.steps`)."""
     truth_from: str = "final"
     """final or acted: which state decides."""
+    domain: str = ""
+    """What kind of work it is: files, office, settings, web, browser, terminal."""
     clock_within_s: float | None = None
     """For tasks that depend on the date: how far the sandbox's clock may be off."""

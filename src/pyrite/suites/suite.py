@@ -141,6 +141,7 @@ def _spec(task: FamilyTask) -> TaskSpec:
         task_id=task.task_id,
         instruction=family.instruction(params),
         family=family.name,
+        domain=family.domain,
         initial=Initial(files=files, open=Launch(app=app, args=args)),
         states=(
             *(_state(state, "good") for state in family.good(params)),

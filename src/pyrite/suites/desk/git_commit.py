@@ -224,6 +224,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="git_commit",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -210,6 +210,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="git_refs",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -244,6 +244,7 @@ def _without(params: Params) -> tuple[str, ...]:
 
 FAMILY = Family(
     name="git_stash",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

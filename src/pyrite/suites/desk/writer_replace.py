@@ -178,6 +178,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="writer_replace",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,
