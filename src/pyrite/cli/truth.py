@@ -23,7 +23,6 @@ PLANS = ("full",)
 @click.command(
     epilog=examples(
         "pyrite record desk -o runs/first",
-        "pyrite record desk --agent scripted --only '*q3*' -o runs/one",
         "pyrite record desk --agent scripted,idle -j 2 -o runs/first   # resumes",
         "pyrite record desk --plan full -j 3 -o runs/full",
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pyrite.episodes import neighbours
-from pyrite.records import Action
+from pyrite.records import Action, Category
 
 _SAVE = "ctrl+s"
 _ENTER = ("Return", "KP_Enter")
@@ -70,6 +70,8 @@ class Operator:
     inject: Callable[[Subject], Changed]
     claims: bool = False
     """Whether the message must assert success, because that is the defect."""
+    meant: tuple[Category, ...] = ()
+    """Codes that a failure by this defect is expected to get; compared with truth, never used for it."""
 
     def __call__(self, subject: Subject) -> Changed:
         """The changed list; None where the operator does not apply, or changes nothing."""
@@ -287,14 +289,27 @@ def _letters(number: int) -> str:
     return letters
 
 
+_UNCOMMITTED = (Category.UNCOMMITTED,)
+_WRONGTARGET = (Category.WRONGTARGET,)
+_COPIED = (Category.UNCOMMITTED, Category.WRONGTARGET, Category.SIDEEFFECT)
 OPERATORS: dict[str, Operator] = {
     "drop-save": Operator(
-        "the save and what answers its dialog are left out", "a save by ctrl+s", _drop_save
+        "the save and what answers its dialog are left out",
+        "a save by ctrl+s",
+        _drop_save,
+        meant=_UNCOMMITTED,
     ),
-    "shift-row": Operator("the target one row further down", "a cell is typed", _shift(1, 0)),
-    "shift-column": Operator("the target one column further right", "a cell is typed", _shift(0, 1)),
+    "shift-row": Operator(
+        "the target one row further down", "a cell is typed", _shift(1, 0), meant=_WRONGTARGET
+    ),
+    "shift-column": Operator(
+        "the target one column further right", "a cell is typed", _shift(0, 1), meant=_WRONGTARGET
+    ),
     "save-copy": Operator(
-        "saved under another name instead", "a save by ctrl+s of a document that is named", _save_copy
+        "saved under another name instead",
+        "a save by ctrl+s of a document that is named",
+        _save_copy,
+        meant=_COPIED,
     ),
     "cancel-dialog": Operator(
         "the dialog that the save brings up is cancelled", "a Return after the save", _cancel_dialog
@@ -303,39 +318,57 @@ OPERATORS: dict[str, Operator] = {
         "the last dialog or edit is cancelled instead of confirmed",
         "a Return that ends what a command key began, outside of terminals and browsers",
         _cancel_ok,
+        meant=_UNCOMMITTED,
     ),
     "not-submitted": Operator(
         "filled in and never sent: the last Return or click, or the COMMIT, is left out",
         "a browser or a terminal in which something was typed",
         _not_submitted,
+        meant=_UNCOMMITTED,
     ),
     "sibling-file": Operator(
         "the look-alike file of the same folder instead",
         "a file of the recipe is typed or launched that has a sibling of its kind",
         _typed(neighbours.sibling_file),
+        meant=_WRONGTARGET,
     ),
     "sibling-folder": Operator(
         "the look-alike folder instead",
         "a folder of the recipe is typed that has a sibling",
         _typed(neighbours.sibling_folder),
+        meant=_WRONGTARGET,
     ),
     "sibling-record": Operator(
-        "the next record instead", "a record is typed by its number", _typed(neighbours.sibling_record)
+        "the next record instead",
+        "a record is typed by its number",
+        _typed(neighbours.sibling_record),
+        meant=_WRONGTARGET,
     ),
     "wrong-profile": Operator(
         "the setting of another profile or scope instead",
         "a profile, scope or settings file is typed that has a counterpart",
         _typed(neighbours.other_profile),
+        meant=_WRONGTARGET,
     ),
     "partial": Operator(
-        "all but the last of several", "n equal rounds of actions, or n commands on one line", _partial
+        "all but the last of several",
+        "n equal rounds of actions, or n commands on one line",
+        _partial,
+        meant=(Category.PARTIAL,),
     ),
     "side-effect": Operator(
         "done, and something else damaged",
         "a save after typing, or a terminal with a file beside that the task does not name",
         _side_effect,
+        meant=(Category.SIDEEFFECT,),
     ),
-    "claim-only": Operator("nothing is done, success is claimed", "any episode", _claim_only, claims=True),
+    "claim-only": Operator(
+        "nothing is done, success is claimed",
+        "any episode",
+        _claim_only,
+        claims=True,
+        meant=(Category.CLAIM,),
+    ),
 }
 """Name -> operator."""
 KINDS = OPERATORS

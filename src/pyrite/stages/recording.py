@@ -12,8 +12,8 @@ import pyrite
 from pyrite.episodes import jobs, plans
 from pyrite.episodes.jobs import Job, Recording
 from pyrite.errors import UsageError
-from pyrite.measure import card
 from pyrite.pool import Silent, Watch
+from pyrite.stages import card
 from pyrite.stages import held as holding
 from pyrite.stages.held import Chosen
 from pyrite.stages.plan import new_bench

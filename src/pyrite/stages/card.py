@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from pyrite.episodes.perturb import OPERATORS
 from pyrite.errors import InputError
 from pyrite.records import HARD_NEGATIVES, SOURCES, Facts, Meta, Outcome, Truth
 from pyrite.store import episodes as attempts
@@ -50,6 +51,7 @@ def text(bench: Bench, plan: str) -> str:
         _table("end", rows, lambda row: row[0].ended_by or "unknown"),
         _table("kind of message", rows, lambda row: row[0].message_kind or "none"),
         _categories(rows),
+        _agreement(rows),
         _probe(bench, rows),
         f"## Known limits\n\n{_LIMITS}\n",
         "## Licence\n\nApache-2.0, like pyrite. All files in it were made for it.\n",
@@ -140,6 +142,23 @@ def _categories(rows: Sequence[Row]) -> str:
     lines += [f"| {code} | {n} |" for code, n in codes.most_common()]
     shares = ", ".join(f"{name} {_of(n, len(failed))}" for name, n in told.most_common())
     return "## By category\n\n" + "\n".join(lines) + f"\n\nTold by: {shares}.\n"
+
+
+def _agreement(rows: Sequence[Row]) -> str:
+    """Whether the category that truth gives is the one that the defect was meant to make."""
+    lines = []
+    for kind, operator in OPERATORS.items():
+        own = [truth for meta, truth in rows if meta.perturbation == kind and truth.outcome is Outcome.FAIL]
+        known = [truth.category for truth in own if truth.category is not None]
+        if own:
+            as_meant = sum(code in operator.meant for code in known)
+            others = Counter(code.value for code in known if code not in operator.meant).most_common()
+            told = ", ".join(f"{n} {code}" for code, n in others) or "none"
+            lines.append(f"| {kind} | {len(own)} | {as_meant} | {told} | {len(own) - len(known)} |")
+    if not lines:
+        return ""
+    head = ["| injected defect | failures | as meant | other codes | unclassified |", "|---|--:|--:|---|--:|"]
+    return "## Category against injected defect\n\n" + "\n".join(head + lines) + "\n"
 
 
 def _probe(bench: Bench, rows: Iterable[Row]) -> str:
