@@ -203,3 +203,22 @@ def test_the_kind_stands_in_meta_and_is_none_where_nothing_could_be_said(recorde
     assert recorder(made("random-walk~budget=2"), source="weakened").meta.message_kind is None
     plain = Replayer("scripted", [], "It is done.")
     assert recorder(plain, source="perturbed", message_kind="asserts").meta.message_kind == "asserts"
+
+
+@pytest.mark.parametrize("name", ["scripted", "hasty"])
+def test_what_a_scripted_agent_says_is_drawn_as_what_a_perturbed_one_says(name: str) -> None:
+    claim_of_task, script = "B2 is set to 4.", (Action(action="wait", seconds=1.0),)
+    said = [labels.make(labels.parse(name), Part(script, claim_of_task, f"ep_{n}")) for n in range(400)]
+    counts = Counter(getattr(agent, "message_kind", None) for agent in said)
+    assert set(counts) == set(messages.KINDS)
+    assert min(counts.values()) > 60
+    for n, agent in enumerate(said):
+        assert agent.final_message() == messages.draw(claim_of_task, f"ep_{n}").text
+
+
+@pytest.mark.parametrize(("name", "kind"), [("idle", "asserts"), ("quitter", "admits")])
+def test_idle_and_quitter_use_the_words_of_the_others(name: str, kind: messages.MessageKind) -> None:
+    texts = {
+        labels.make(labels.parse(name), Part((), "B2 is 4.", f"ep_{n}")).final_message() for n in range(99)
+    }
+    assert texts == {messages.of_kind(kind, "B2 is 4.", n).text for n in range(99)}

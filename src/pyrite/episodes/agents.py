@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from PIL import Image
 
+from pyrite.episodes import messages
 from pyrite.errors import UsageError
 from pyrite.records import Action, EndedBy
 from pyrite.registry import Registry
@@ -82,6 +83,8 @@ class Replayer:
     ends: EndedBy = "done"
     waits: bool = True
     version: str = "1"
+    message_kind: str | None = None
+    """Of a message that was drawn; see `messages`."""
 
     def __post_init__(self) -> None:
         self._left = list(self.actions)
@@ -107,24 +110,28 @@ class Part:
 
 
 def scripted(part: Part) -> Replayer:
-    """The competent action list, each action after the screen is still."""
-    return Replayer("scripted", _needed(part), part.claim)
+    """The competent action list, each action after the screen is still; what it says at the end is drawn."""
+    said = messages.draw(part.claim, part.episode_id)
+    return Replayer("scripted", _needed(part), said.text, message_kind=said.kind)
 
 
 def hasty(part: Part) -> Replayer:
     """The same keys without waiting; how often that fails is whatever it is."""
-    return Replayer("hasty", _needed(part), part.claim, waits=False)
+    said = messages.draw(part.claim, part.episode_id)
+    return Replayer("hasty", _needed(part), said.text, waits=False, message_kind=said.kind)
 
 
 def idle(part: Part) -> Replayer:
     """Does nothing and claims success."""
-    return Replayer("idle", (), part.claim)
+    said = messages.of_kind("asserts", part.claim, part.episode_id)
+    return Replayer("idle", (), said.text, message_kind=said.kind)
 
 
 def quitter(part: Part) -> Replayer:
     """Gives up and says so."""
-    message = "I could not work out how to do this and I am giving up. The task is not done."
-    return Replayer("quitter", (Action(action="wait", seconds=1.0),), message, ends="fail")
+    said = messages.of_kind("admits", part.claim, part.episode_id)
+    waits = (Action(action="wait", seconds=1.0),)
+    return Replayer("quitter", waits, said.text, ends="fail", message_kind=said.kind)
 
 
 def _needed(part: Part) -> Sequence[Action]:

@@ -263,7 +263,7 @@ def _perturbed(bench: Bench, meta: Meta, origin: Origin, kind: str) -> Job | Non
     if actions is None:
         return None
     name, seed = episode_id(meta.episode_id, kind), meta.agent.seed or 0
-    claim = meta.final_message or "The task is done."
+    claim = origin.script(meta.task_id)[1]
     said = (
         messages.of_kind("asserts", claim, seed, name)
         if operator.claims
