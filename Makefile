@@ -35,7 +35,7 @@ desktop:                  ## Debian packages of the desktop sandbox (asks for su
 	sh tools/install-desktop.sh
 
 record: .venv/dev         ## record the whole set, on the real desktop (an hour and more)
-	$(BIN)/python tools/record_demo.py
+	$(BIN)/pyrite record desk --plan full -j 3 -o runs/full
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache
