@@ -395,6 +395,20 @@ class ViewAction(Record):
     """Index into `Evidence.images` of the screen after the action; None if not in the package."""
 
 
+class LeftOut(Record):
+    """What a budget kept out of a package; steps are those of the actions, 0 the screen before them."""
+
+    screens: tuple[int, ...] = ()
+    """Steps whose screen is not shown."""
+    actions: tuple[int, ...] = ()
+    """Steps that are not shown at all."""
+    characters: int = 0
+    """Cut out of the middle of long texts; the place is marked."""
+    max_tokens: int
+    max_bytes: int
+    """The budget of the package."""
+
+
 class Evidence(Record):
     """One package: everything that a judge sees of an episode, and nothing else."""
 
@@ -404,6 +418,11 @@ class Evidence(Record):
     actions: tuple[ViewAction, ...] = ()
     images: tuple[str, ...] = ()
     """sha256 of the decoded pixels, in order of time; the last one is the final screen."""
+    same_as: tuple[int | None, ...] = ()
+    """For each image the index of the first one with the same pixels, None where it is new: no judge
+    is shown a frame twice."""
+    left_out: LeftOut | None = None
+    """None where everything that the condition shows is here."""
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
 
