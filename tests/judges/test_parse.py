@@ -39,7 +39,6 @@ def said(text: str | None, **more: Any) -> tuple[str | None, str]:
         ('The cell holds {4500}. So {"verdict": "success"}.', "success"),
         ('An odd { here.\n```json\n{"verdict": "success"}\n```', "success"),
         ('[{"verdict": "success"}]', "success"),
-        ('{"verdict": "success"} and again {"verdict": "SUCCESS"}', "success"),
         ('<think>{"verdict": "success"}</think>{"verdict": "failure"}', "failure"),
         ('so it is done.</think>\n{"verdict": "failure"}', "failure"),
         ('{"reason": "the agent said {\\"verdict\\": \\"success\\"}", "verdict": "failure"}', "failure"),
@@ -81,14 +80,16 @@ def test_verdicts(text: str, verdict: str) -> None:
         ('{"verdict": ["success"]}', "off_schema"),
         ('{"verdict": "success", "verdict": "failure"}', "off_schema"),
         ('{"verdict": "success", "success": false}', "off_schema"),
-        ('{"verdict": "success"} {"verdict": "failure"}', "off_schema"),
+        ('{"verdict": "success"} {"verdict": "failure"}', "malformed"),
+        ('{"verdict": "success"} and again {"verdict": "SUCCESS"}', "malformed"),
+        ('[{"verdict": "success"}, {"verdict": "success"}]', "malformed"),
         ('{"reason": "fine"}', "off_schema"),
         ('{"answer": {"verdict": "success"}}', "off_schema"),
         ("Verdict: success or failure", "off_schema"),
         ("Verdict: success\nVerdict: failure", "off_schema"),
         ("Verdict: not success", "off_schema"),
-        ('{"name": "click", "arguments": {"x": 3}}', "off_schema"),
-        ("<tool_call>click(3, 4)</tool_call>", "off_schema"),
+        ('{"name": "click", "arguments": {"x": 3}}', "malformed"),
+        ("<tool_call>click(3, 4)</tool_call>", "malformed"),
         ("I cannot evaluate this.", "refused"),
         ("I'm sorry, but I can’t help with that.", "refused"),
         ("I am not able to reliably judge screenshots.", "refused"),
@@ -105,8 +106,11 @@ def test_answers_that_are_none(text: str | None, status: str) -> None:
         ({"finish": "length"}, "truncated"),
         ({"finish": "MAX_TOKENS"}, "truncated"),
         ({"finish": "content_filter"}, "refused"),
-        ({"finish": "tool_calls"}, "off_schema"),
-        ({"tool_calls": True}, "off_schema"),
+        ({"finish": "tool_calls"}, "malformed"),
+        ({"tool_calls": True}, "malformed"),
+        ({"defect": "it is not UTF-8 from byte 7 on"}, "malformed"),
+        ({"refusal": ""}, "refused"),
+        ({"refusal": "I will not.", "finish": "length"}, "refused"),
     ],
 )
 def test_how_the_model_stopped_comes_first(more: dict[str, Any], status: str) -> None:
@@ -156,6 +160,40 @@ def test_a_reply_takes_everything_over() -> None:
     assert (reply.usage, reply.raw, reply.score) == ({"tokens": 3}, "raw/x.json", None)
 
 
+STRICT = Format(keys=("verdict",), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ('{"reason": "saved", "verdict": "failure", "confidence": 0.25}', "ok"),
+        ('{"verdict": "failure"}', "ok"),
+        ('{"reason": "saved", "verdict": true, "confidence": 0.9}', "off_schema"),
+        ('{"reason": "saved", "verdict": 1, "confidence": 0.9}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": "0.9"}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": NaN}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": Infinity}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": 90}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": null}', "off_schema"),
+        ('{"reason": ["saved"], "verdict": "success", "confidence": 0.9}', "off_schema"),
+        ('{"reason": "guardado", "verdict": "éxito", "confidence": 0.9}', "off_schema"),
+        ('{"razón": "guardado", "veredicto": "éxito", "confianza": 0.9}', "off_schema"),
+        ('{"理由": "已保存", "判断": "成功"}', "off_schema"),
+        ('{"success": true}', "off_schema"),
+        ("任务已完成,结果是成功。", "malformed"),
+    ],
+)
+def test_a_strict_form_takes_each_type_as_it_was_asked_for(text: str, status: str) -> None:
+    parsed = parse(text, form=STRICT)
+    assert parsed.status == status
+    assert (parsed.verdict == "parse_error") == (status != "ok")
+
+
+@pytest.mark.parametrize(("text", "status"), [('{"score": "7"}', "off_schema"), ("Score: 7", "ok")])
+def test_a_strict_score_in_an_object_is_a_number(text: str, status: str) -> None:
+    assert parse(text, form=Format(score_keys=("score",), score_range=(0, 10), strict=True)).status == status
+
+
 PIECES = st.sampled_from(
     [
         *('{"verdict": ', '"success"', '"failure"', "}", "{", '"', "\\", "```json\n", "\n```\n", "<think>"),
@@ -175,14 +213,14 @@ PIECES = st.sampled_from(
 ANSWERS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=10).map("".join))
 
 
-@given(ANSWERS, st.sampled_from([None, SCORE]))
+@given(ANSWERS, st.sampled_from([None, SCORE, STRICT]))
 @example('{"a":' * 5000, None)
 @example("9" * 5000, SCORE)
 @example('{"score": ' + "9" * 5000 + "}", SCORE)
 def test_any_text_has_an_answer(text: str, form: Format | None) -> None:
     parsed = parse(text, form=form)
     assert (parsed.status == "ok") == (parsed.verdict != "parse_error")
-    if form is None:
+    if form is not SCORE:
         assert (parsed.verdict is None, parsed.score) == (False, None)
     if parsed.status != "ok":
         assert parsed.reason

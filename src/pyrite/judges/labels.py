@@ -25,6 +25,7 @@ JUDGES = Registry(
         "claim": "pyrite.judges.shortcuts:Claim",
         "steps": "pyrite.judges.shortcuts:Steps",
         "screen-rules": "pyrite.judges.screen_rules:ScreenRules",
+        "vlm": "pyrite.judges.vlm:Vlm",
     },
 )
 
