@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from pyrite.errors import PyriteError, UsageError
 from pyrite.judges.base import Judge
+from pyrite.judges.client.calls import Calls
 from pyrite.registry import Registry
 
 JUDGES = Registry(
@@ -40,10 +41,14 @@ class Labelled:
     config: str
     anew: bool = False
     """Whether verdicts that stand are asked for again: the judge is told not to use its cache."""
+    remote: bool = False
+    """Whether it calls a model or a server: such calls wait for others and not for this machine."""
 
 
-def make(label: str, *, cache: bool = True) -> Labelled:
-    """Make the judge of a label; `cache=False` is passed to judges that keep one.
+def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Labelled:
+    """Make the judge of a label; `cache=False` is passed to judges that keep one, `calls` to those that call.
+
+    A model that the command names (`calls.options.model`) becomes an option of the judges that take one.
 
     Raises `UsageError` for an unknown name, an option that the judge does not have, or an object
     that is no judge.
@@ -53,8 +58,12 @@ def make(label: str, *, cache: bool = True) -> Labelled:
     if not callable(factory):
         raise UsageError(f"{name!r} is not a judge: it cannot be called", expected="a class or a function")
     accepted = set(inspect.signature(factory).parameters)
-    options = _options(label, rest, accepted - {"cache"})
+    options = _options(label, rest, accepted - {"cache", "calls"})
     extra: dict[str, Any] = {"cache": cache} if "cache" in accepted else {}
+    if "calls" in accepted:
+        extra["calls"] = calls = calls or Calls()
+        if "model" in accepted and calls.options.model:
+            options.setdefault("model", calls.options.model)
     try:
         with redirect_stdout(sys.stderr):
             judge = factory(**options, **extra)
@@ -81,10 +90,10 @@ def make(label: str, *, cache: bool = True) -> Labelled:
     settings = {"judge": name, "options": options, **judge.config()}
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
     anew = not cache and "cache" in accepted
-    return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew)
+    return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew, "calls" in accepted)
 
 
-def make_list(labels: str, *, cache: bool = True) -> list[Labelled]:
+def make_list(labels: str, *, cache: bool = True, calls: Calls | None = None) -> list[Labelled]:
     """Make the judges of a comma-separated list; options keep their commas after an `@`.
 
     >>> [j.label for j in make_list("accept-all,reject-all,accept-all")]
@@ -92,7 +101,7 @@ def make_list(labels: str, *, cache: bool = True) -> list[Labelled]:
     """
     found: dict[str, Labelled] = {}
     for label in _split(labels):
-        judge = make(label, cache=cache)
+        judge = make(label, cache=cache, calls=calls)
         found[judge.label] = judge
     if not found:
         raise UsageError(f"no judge in {labels!r}", expected=", ".join(JUDGES.names()))

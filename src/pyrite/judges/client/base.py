@@ -47,6 +47,7 @@ class CallError(RunError):
         next: str = "",
         status: int | None = None,
         requests: int = 0,
+        body: bytes = b"",
     ) -> None:
         super().__init__(what, where=where, expected=expected, next=next)
         self.kind: Kind = kind
@@ -54,6 +55,8 @@ class CallError(RunError):
         """HTTP status of the last response, if there was one."""
         self.requests = requests
         """Requests that were sent for this call."""
+        self.body = body
+        """What the endpoint said, for who can make something of it; never printed."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,19 @@ class Answer(Record):
     seconds: float = 0.0
     cost: float | None = None
     """US dollars by the price given or by the endpoint's own word; None where neither is known."""
+    without: tuple[str, ...] = ()
+    """Parameters that were left out because the endpoint refuses them: schema, temperature, seed, …"""
     cached: bool = False
+
+    def as_usage(self) -> dict[str, Any]:
+        """What a verdict line says of its cost; what is unknown is null."""
+        return {
+            **self.usage.model_dump(),
+            "requests": self.requests,
+            "cost_usd": self.cost,
+            "cached": self.cached,
+            **({"without": list(self.without)} if self.without else {}),
+        }
 
 
 class JudgeClient(Protocol):

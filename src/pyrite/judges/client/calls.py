@@ -4,8 +4,180 @@ A judge whose factory takes `calls` gets the `Calls` of the command and asks it 
 
     class Mine:
         def __init__(self, model: str = "", *, calls: Calls) -> None:
-            self._endpoint = calls.endpoint(model=model)
-            self._calls = calls
+            self.endpoint, self.calls = calls.endpoint(model=model), calls
+
         async def judge(self, package, run):
-            answer = await self._calls.client(self._endpoint).ask(Request(self._endpoint.model, …))
+            request = Request(self.endpoint.model, "You are…", (Text("…"), *package.pictures), run=run)
+            answer = await self.calls.client(self.endpoint).ask(request)
 """
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from pyrite.errors import UsageError
+from pyrite.judges.client.base import JudgeClient, Request
+from pyrite.judges.client.budget import Budget, Cap, Price, Spent
+from pyrite.judges.client.cache import Cached, Store
+from pyrite.judges.client.endpoint import OpenAICompatible
+from pyrite.judges.client.http import SECRET_CHARS, Transport, checked_url
+from pyrite.judges.client.limits import Limits
+
+OPENAI = "https://api.openai.com/v1"
+INSPECT = "inspect:"
+"""What a model's name begins with that goes through inspect_ai: inspect:anthropic/…"""
+OWN_KEY = "PYRITE_API_KEY"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A model, and where it is asked."""
+
+    model: str
+    base_url: str
+    api_key_env: str | None = None
+    """The environment variable that holds the key; None sends none."""
+
+    @property
+    def by_inspect(self) -> bool:
+        return self.model.startswith(INSPECT)
+
+    def as_json(self) -> dict[str, str | None]:
+        """For a judge's config: never the key."""
+        return {"model": self.model, "base_url": self.base_url or None}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a command says of all calls; a judge's own options win."""
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    cap: Cap | None = None
+    price: Price | None = None
+    cache: bool = True
+
+
+class Calls:
+    """Hands out one client an endpoint, so that limits and budget hold for all judges together."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self.budget = Budget(self.options.cap, self.options.price)
+        self._clients: dict[tuple[str, str | None, str | None], JudgeClient] = {}
+        self._transports: dict[tuple[str, str | None, str | None], Transport] = {}
+        self._keys: set[str] = set()
+
+    @property
+    def spent(self) -> Spent:
+        return self.budget.spent
+
+    def endpoint(
+        self, *, model: str | None = None, base_url: str | None = None, api_key_env: str | None = None
+    ) -> Endpoint:
+        """An endpoint, with what the command says where the judge does not.
+
+        Raises `UsageError` where nothing names a model, for a URL that is none, and for a variable that
+        is not set. A key goes only where it was meant to go: OPENAI_API_KEY to OpenAI alone.
+        """
+        model = model or self.options.model
+        if not model:
+            raise UsageError(
+                "no model is named",
+                expected="--model NAME, or an option of the judge such as vlm@model=NAME",
+                next="pyrite judge --help",
+            )
+        named = api_key_env or self.options.api_key_env
+        if model.startswith(INSPECT):
+            url = base_url or self.options.base_url
+            return Endpoint(model, checked_url(url) if url else "", self._variable(named))
+        url = checked_url(base_url or self.options.base_url or OPENAI)
+        if named is None:
+            usual = "OPENAI_API_KEY" if url == OPENAI else OWN_KEY
+            named = usual if url == OPENAI or os.environ.get(usual) else None
+        return Endpoint(model, url, self._variable(named))
+
+    def client(self, endpoint: Endpoint, *, scope: str | None = None, key: str | None = None) -> JudgeClient:
+        """The client of an endpoint, made once.
+
+        `scope` stands for the endpoint in the cache (default: its URL): the digest of the weights for a
+        server on a port of the moment. `key` is one that was made up for such a server.
+        """
+        place = (endpoint.model if endpoint.by_inspect else endpoint.base_url, endpoint.api_key_env, key)
+        if place not in self._clients:
+            client: JudgeClient
+            if endpoint.by_inspect:
+                from pyrite.judges.client.inspected import Inspected
+
+                client = Inspected(
+                    endpoint.model.removeprefix(INSPECT),
+                    base_url=endpoint.base_url or None,
+                    key=self.key(endpoint.api_key_env),
+                    limits=self.options.limits,
+                    budget=self.budget,
+                )
+            else:
+                client = OpenAICompatible(
+                    self.transport(endpoint.base_url, endpoint.api_key_env, key=key), self.budget
+                )
+            if self.options.cache:
+                store = Store(scope or endpoint.base_url or endpoint.model)
+                client = Cached(client, store, self.budget.spent)
+            self._clients[place] = client
+        return self._clients[place]
+
+    def transport(
+        self, base_url: str, api_key_env: str | None = None, *, key: str | None = None
+    ) -> Transport:
+        """HTTP to one endpoint within the limits, for what is no chat completion too; made once."""
+        place = (checked_url(base_url), api_key_env, key)
+        if place not in self._transports:
+            secret = key or self.key(api_key_env)
+            if secret:
+                self._keys.add(secret)
+            self._transports[place] = Transport(place[0], self.options.limits, secret)
+        return self._transports[place]
+
+    def is_cached(self, endpoint: Endpoint, request: Request, *, scope: str | None = None) -> bool:
+        """Whether a call would be answered from disk."""
+        if not self.options.cache:
+            return False
+        return Store(scope or endpoint.base_url or endpoint.model).path(request).is_file()
+
+    def key(self, variable: str | None) -> str | None:
+        """The key in an environment variable; None where none is named."""
+        if variable is None:
+            return None
+        secret = os.environ.get(variable, "").strip()
+        if secret:
+            self._keys.add(secret)
+        return secret or None
+
+    def redact(self, text: str) -> str:
+        """The text without any key that was used."""
+        secrets = (secret for secret in self._keys if len(secret) >= SECRET_CHARS)
+        for secret in sorted(secrets, key=len, reverse=True):
+            text = text.replace(secret, "[key]")
+        return text
+
+    async def aclose(self) -> None:
+        """Close what was opened in this event loop; the clients can be used again in another one."""
+        for client in self._clients.values():
+            await client.aclose()
+        for transport in self._transports.values():
+            await transport.aclose()
+
+    def _variable(self, name: str | None) -> str | None:
+        """The name of a variable that holds a key; `UsageError` where it holds none."""
+        if name is not None and not self.key(name):
+            raise UsageError(
+                f"the environment variable {name} is not set"
+                if name.isidentifier()
+                else "no variable's name",
+                expected="the name of an environment variable that holds the key of the endpoint",
+                next=f"export {name}=…" if name.isidentifier() else "--api-key-env NAME",
+            )
+        return name
