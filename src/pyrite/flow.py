@@ -19,13 +19,16 @@ from typing import Any, Protocol
 import pyrite
 from pyrite.episodes import agents as agent_names
 from pyrite.episodes import jobs, shipped
+from pyrite.episodes.claims import opposite
 from pyrite.episodes.jobs import Recording
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence import conditions as evidence_conditions
 from pyrite.evidence import packing
+from pyrite.evidence.budget import Budget
 from pyrite.evidence.packing import Packing
 from pyrite.judges import labels as judge_labels
 from pyrite.judges import runner
+from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
 from pyrite.measure import compare as comparing
@@ -188,7 +191,8 @@ def pack(
 ) -> Packing:
     """Pack what a judge may see, the same for all judges, and scan the packages for leaks.
 
-    Screens of E3-full are scaled down to the `max_image_side` that `run` wrote into lock.json, if any.
+    Screens of E3-full are scaled down to the `max_image_side`, and packages kept within the `max_tokens`
+    and `max_bytes`, that `run` wrote into lock.json, if any.
     """
     bench = Bench(root)
     wanted = evidence_conditions.parse_list(conditions)
@@ -198,7 +202,12 @@ def pack(
             wanted,
             Lookup(bench, tasks).instruction,
             lambda meta: secrets(bench, meta),
+            opposite=opposite,
             max_image_side=bench.asked("evidence", "max_image_side", packing.MAX_IMAGE_SIDE),
+            budget=Budget(
+                bench.asked("evidence", "max_tokens", Budget.max_tokens),
+                bench.asked("evidence", "max_bytes", Budget.max_bytes),
+            ),
             watch=watch,
         )
 
@@ -213,14 +222,18 @@ def judge(
     dry_run: bool = False,
     force: bool = False,
     tasks: Sequence[Path] = (),
+    calls: Calls | None = None,
     watch: Watch | None = None,
 ) -> Judging:
     """Ask judges about the packed evidence; what is answered already is kept.
 
-    Episodes that cannot be packed are named in `broken` and get no verdict; the others go on.
+    Episodes that cannot be packed are named in `broken` and get no verdict; the others go on. `calls`:
+    the model, limits and budget of judges that call an endpoint; what they spend is counted there.
+    Raises `KeyboardInterrupt` after ctrl-C, once what was in flight is on disk.
     """
     bench = Bench(root)
-    judges = judge_labels.make_list(labels, cache=cache)
+    calls = calls or Calls(Options(cache=cache))
+    judges = judge_labels.make_list(labels, cache=cache, calls=calls)
     wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
     if dry_run:
         entries = [entry for entry in packing.index(bench).values() if entry.condition in wanted]
@@ -228,12 +241,12 @@ def judge(
     packed = pack(root, conditions=conditions, tasks=tasks)
     refuse_leaks(root, packed)
     entries = list(packed.entries)
+    most = calls.options.limits.in_flight
     with bench.exclusive():
-        judging = asyncio.run(runner.ask(bench, judges, entries, runs=runs, force=force, watch=watch))
-        bench.update_lock(
-            judges={one.label: one.settings for one in judges},
-            judge_runs=runner.configured_runs(bench, judges, judging, runs),
-        )
+        asking = runner.ask(bench, judges, entries, runs=runs, in_flight=most, force=force, watch=watch)
+        judging = asyncio.run(asking)
+    if judging.interrupted:
+        raise KeyboardInterrupt
     return replace(judging, broken=packed.broken)
 
 

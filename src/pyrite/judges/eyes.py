@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from statistics import median
 
 from pyrite.judges import ocr
@@ -49,7 +50,7 @@ def rows(boxes: tuple[Box, ...]) -> list[str]:
 
 def _row(line: list[Box], height: float) -> str:
     text = line[0].text
-    for left, right in zip(line, line[1:], strict=False):
+    for left, right in pairwise(line):
         text += ("   " if right.x0 - left.x1 > height else " ") + right.text
     return text
 

@@ -124,7 +124,7 @@ def settle(plan: Plan, *, force: bool = False) -> Bench:
             write_bytes(bench.paths.config, text.encode())
         bench.update_lock(
             run={"asked": plan.config.flat(resolved=True)},
-            evidence={"last_k": asked.evidence.last_k, "max_image_side": asked.evidence.max_image_side},
+            evidence=asked.evidence.model_dump(),
             metrics={
                 "level": asked.metrics.level,
                 "resamples": asked.metrics.bootstrap_resamples,

@@ -75,6 +75,10 @@ class Shown(Part):
     """Screens in E2."""
     max_image_side: int = Field(default=1280, ge=64, le=16384)
     """Pixels of the longer side above which E3-full is scaled down."""
+    max_tokens: int = Field(default=100_000, ge=1000, le=100_000_000)
+    """Estimated tokens of one package; what does not fit is left out, and the package says so."""
+    max_bytes: int = Field(default=20_000_000, ge=10_000, le=10_000_000_000)
+    """Of the image files of one package, each frame once."""
 
 
 class Metrics(Part):
