@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
+from pyrite.cli.endpoints import calls, endpoint
 from pyrite.cli.options import BENCH, TASKS
 
 _CONDITION = click.option(
@@ -74,8 +75,9 @@ def pack(
     show_default=True,
     help="Repeats (deterministic: one).",
 )
-@click.option("--no-cache", is_flag=True, help="Recompute what is cached (readings of screens).")
-@click.option("--dry-run", is_flag=True, help="Say how many verdicts would be asked for.")
+@endpoint
+@click.option("--no-cache", is_flag=True, help="Ask and read anew what is cached.")
+@click.option("--dry-run", is_flag=True, help="Price it: verdicts, calls, images, tokens.")
 @click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
 @TASKS
 @common
@@ -100,6 +102,7 @@ def judge(
     from pyrite import flow
     from pyrite.cli import blocks, screen
 
+    asking = calls(cache=not no_cache)
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("judge") as stage:
         judging = flow.judge(
@@ -111,6 +114,7 @@ def judge(
             dry_run=dry_run,
             force=force,
             tasks=tasks,
+            calls=asking,
             watch=stage,
         )
         stage.summary = blocks.judged(judging, dry=dry_run)
@@ -118,4 +122,4 @@ def judge(
         screen.result_json(judging)
     else:
         screen.result(blocks.judging_text(judging, bench, dry=dry_run))
-    return 4 if judging.missing and not judging.obtained and not dry_run else 0
+    return 4 if judging.missing and not dry_run else 0

@@ -1,6 +1,9 @@
 """Judge labels: `name[@key=value,…]` names a judge and its options, and makes it.
 
 screen-rules        accept-all        vlm@model=o4-mini,prompt=lenient        mypackage.judge:Mine
+exec:./judge.sh@timeout_s=30          reward-http@url=http://127.0.0.1:9000/score     mypackage.reward:score
+
+A command after `exec:` ends at a comma, so one with commas belongs into a script.
 """
 
 from __future__ import annotations
@@ -8,14 +11,18 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import re
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from pyrite.errors import PyriteError, UsageError
 from pyrite.judges.base import Judge
 from pyrite.judges.client.calls import Calls
+from pyrite.judges.function import PARAMETER, FunctionJudge, is_reward
 from pyrite.registry import Registry
 
 JUDGES = Registry(
@@ -27,8 +34,12 @@ JUDGES = Registry(
         "steps": "pyrite.judges.shortcuts:Steps",
         "screen-rules": "pyrite.judges.screen_rules:ScreenRules",
         "vlm": "pyrite.judges.vlm:Vlm",
+        "reward-http": "pyrite.judges.reward_http:RewardHttp",
+        "reward-hf": "pyrite.judges.reward_hf:RewardHf",
     },
 )
+EXEC = "exec:"
+_EXEC_OPTIONS = re.compile(r"@(?=[a-z_]+=)")
 
 
 @dataclass(frozen=True)
@@ -41,8 +52,8 @@ class Labelled:
     config: str
     anew: bool = False
     """Whether verdicts that stand are asked for again: the judge is told not to use its cache."""
-    remote: bool = False
-    """Whether it calls a model or a server: such calls wait for others and not for this machine."""
+    calls: Calls | None = None
+    """What it calls models and servers through; None for a judge that works on this machine alone."""
 
 
 def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Labelled:
@@ -53,11 +64,8 @@ def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Label
     Raises `UsageError` for an unknown name, an option that the judge does not have, or an object
     that is no judge.
     """
-    name, _, rest = label.strip().partition("@")
-    factory = JUDGES.load(name)
-    if not callable(factory):
-        raise UsageError(f"{name!r} is not a judge: it cannot be called", expected="a class or a function")
-    accepted = set(inspect.signature(factory).parameters)
+    name, rest = _parts(label.strip())
+    factory, accepted = _factory(name)
     options = _options(label, rest, accepted - {"cache", "calls"})
     extra: dict[str, Any] = {"cache": cache} if "cache" in accepted else {}
     if "calls" in accepted:
@@ -90,7 +98,32 @@ def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Label
     settings = {"judge": name, "options": options, **judge.config()}
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
     anew = not cache and "cache" in accepted
-    return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew, "calls" in accepted)
+    return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew, extra.get("calls"))
+
+
+def _parts(label: str) -> tuple[str, str]:
+    """Name and options; what stands after `exec:` may have an @ in it."""
+    if label.startswith(EXEC):
+        name, *rest = _EXEC_OPTIONS.split(label, maxsplit=1)
+        return name.strip(), rest[0] if rest else ""
+    name, _, options = label.partition("@")
+    return name, options
+
+
+def _factory(name: str) -> tuple[Callable[..., Any], set[str]]:
+    """What makes a judge, and the options that it takes: a program, a function of a package, a class."""
+    if name.startswith(EXEC):
+        from pyrite.judges.program import Program
+
+        made = partial(Program, name.removeprefix(EXEC))
+        return made, set(inspect.signature(made).parameters)
+    found = JUDGES.load(name)
+    if not callable(found):
+        raise UsageError(f"{name!r} is not a judge: it cannot be called", expected="a class or a function")
+    accepted = set(inspect.signature(found).parameters)
+    if is_reward(found):
+        return lambda **options: FunctionJudge(found, name, options), accepted - {PARAMETER}
+    return found, accepted
 
 
 def make_list(labels: str, *, cache: bool = True, calls: Calls | None = None) -> list[Labelled]:

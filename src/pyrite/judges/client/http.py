@@ -295,7 +295,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             now = datetime.now(UTC)
             if "Date" in headers:  # by the clock of who says so
                 now = parsedate_to_datetime(headers["Date"])
-            return max(0.0, (until - now).total_seconds())
+            left: float = (until - now).total_seconds()
+            return max(0.0, left)
         except (ValueError, TypeError, OverflowError):
             continue
     return None
