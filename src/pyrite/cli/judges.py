@@ -42,7 +42,8 @@ def pack(
     """Pack what a judge may see of each episode of BENCH, and scan the packages for leaks.
 
     E1-final: task text and last screen. E2-last4: the last four screens and their actions. E3-full:
-    all of them. +claim: the agent's final message too.
+    all of them, within a budget. +claim: the agent's final message too; +swap: one that says the
+    opposite; +thoughts: what it thought.
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen
@@ -78,6 +79,7 @@ def pack(
 @endpoint
 @click.option("--no-cache", is_flag=True, help="Ask and read anew what is cached.")
 @click.option("--dry-run", is_flag=True, help="Price it: verdicts, calls, images, tokens.")
+@click.option("--show-request", "shown", metavar="EPISODE", help="Print what would be sent (or: first).")
 @click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
 @TASKS
 @common
@@ -88,6 +90,7 @@ def judge(
     runs: int,
     no_cache: bool,
     dry_run: bool,
+    shown: str | None,
     force: bool,
     tasks: tuple[Path, ...],
     as_json: bool,
@@ -100,9 +103,24 @@ def judge(
     Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry).
     """
     from pyrite import flow
-    from pyrite.cli import blocks, screen
+    from pyrite.cli import blocks, rejudge, screen
 
     asking = calls(cache=not no_cache)
+    if shown is not None:
+        requests = flow.show_requests(
+            bench,
+            labels=labels,
+            conditions=conditions,
+            episode=None if shown == "first" else shown,
+            cache=not no_cache,
+            tasks=tasks,
+            calls=asking,
+        )
+        if as_json:
+            screen.result_json({"schema_version": "1", "requests": requests})
+        else:
+            rejudge.show_requests(requests)
+        return 0
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("judge") as stage:
         judging = flow.judge(
