@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +25,7 @@ OLD, NEW, C = "vlm@model=a", "vlm@model=b", "E1-final"
 S, F, U = "success", "failure", "uncertain"
 
 
-def lay(made: MadeBench, said: list[tuple[str, str | None, str | None]], **more: str) -> None:
+def lay(made: MadeBench, said: Sequence[tuple[str, str | None, str | None]], **more: str) -> None:
     """(truth, old, new) of one episode a task each; None: no verdict."""
     lines: dict[str, list[tuple[str, str]]] = {OLD: [], NEW: []}
     for number, (truth, old, new) in enumerate(said):

@@ -24,9 +24,10 @@ class Earlier:
 def earlier(bench: Bench, label: str, wanted: str | None = None) -> Earlier:
     """The episodes that a label has verdicts on; `wanted` names conditions, else all of them.
 
-    Raises `UsageError` where it has none, and says which labels have.
+    Raises `UsageError` where it has none, and says which labels have; `InputError` where it has none and
+    an episode cannot be read.
     """
-    bench.require_episodes()
+    episode_ids = bench.require_episodes()
     found, there = Earlier(label), dict[str, set[str]]()
     same = ordered(label)
     for path in bench.paths.verdict_files():
@@ -39,6 +40,8 @@ def earlier(bench: Bench, label: str, wanted: str | None = None) -> Earlier:
     names = [one.name for one in conditions.parse_list(wanted)] if wanted else sorted(found.episodes)
     missing = [name for name in names if name not in found.episodes]
     if missing or not names:
+        for episode_id in episode_ids:
+            bench.meta(episode_id)  # one that cannot be read is told first
         labels = [f"{name} ({', '.join(sorted(of))})" for name, of in sorted(there.items())]
         raise UsageError(
             f"{label} has no verdict{f' in {missing[0]}' if missing else ''}",
