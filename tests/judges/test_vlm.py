@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyrite.cli import run
 from pyrite.episodes.claims import opposite
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence.conditions import parse_list
@@ -108,8 +109,8 @@ def test_each_condition_shows_its_own_and_nothing_else(packed: Episodes) -> None
 def test_runs_are_separate_calls_with_keys_of_their_own(packed: Episodes) -> None:
     calls = Scripted()
     judge = make("vlm", calls=calls).judge
-    for run in (1, 2):
-        asyncio.run(judge.judge(package(packed, "E1-final"), run))
+    for repeat in (1, 2):
+        asyncio.run(judge.judge(package(packed, "E1-final"), repeat))
     assert len({request.key for request in calls.sent}) == 2
 
 
@@ -279,3 +280,20 @@ def test_eyes_of_ocr_send_text_and_no_pixels(packed: Episodes, monkeypatch: pyte
 def test_eyes_of_ocr_without_an_engine_give_no_verdict(packed: Episodes, no_engine: None) -> None:
     with pytest.raises(PyriteError, match="no OCR engine"):
         judged(packed, "E1-final", Scripted(), "vlm@eyes=ocr")
+
+
+def test_the_label_of_others_is_read() -> None:
+    assert make("vlm:m-9", calls=Scripted()).label == "vlm@model=m-9"
+    assert make("vlm:m-9@prompt=lenient", calls=Scripted()).label == "vlm@model=m-9,prompt=lenient"
+
+
+def test_a_judge_that_needs_more_is_listed_and_shown_with_its_options(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["list", "judges"]) == 0
+    assert "Asks a model behind a chat endpoint" in capsys.readouterr().out
+    assert run(["show", "vlm"]) == 0
+    text = capsys.readouterr().out
+    assert "no model is named" in text
+    assert "prompt=strict" in text
+    assert "pyrite judge BENCH --judge vlm@model=…" in text

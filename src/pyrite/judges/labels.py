@@ -39,6 +39,8 @@ JUDGES = Registry(
     },
 )
 EXEC = "exec:"
+ARTICLE = "vlm:"
+"""vlm:MODEL is how others write vlm@model=MODEL."""
 _EXEC_OPTIONS = re.compile(r"@(?=[a-z_]+=)")
 
 
@@ -101,12 +103,25 @@ def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Label
     return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew, extra.get("calls"))
 
 
+def options_of(name: str) -> dict[str, str]:
+    """The options of a judge that ships, with their defaults ("" where there is none)."""
+    parameters = inspect.signature(JUDGES.load(name)).parameters
+    return {
+        key: "" if one.default is inspect.Parameter.empty else str(one.default)
+        for key, one in parameters.items()
+        if key not in {"cache", "calls"}
+    }
+
+
 def _parts(label: str) -> tuple[str, str]:
     """Name and options; what stands after `exec:` may have an @ in it."""
     if label.startswith(EXEC):
         name, *rest = _EXEC_OPTIONS.split(label, maxsplit=1)
         return name.strip(), rest[0] if rest else ""
     name, _, options = label.partition("@")
+    if name.startswith(ARTICLE):
+        options = ",".join(filter(None, (f"model={name.removeprefix(ARTICLE)}", options)))
+        name = name[: len(ARTICLE) - 1]
     return name, options
 
 
