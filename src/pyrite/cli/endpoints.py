@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from pyrite.errors import UsageError
+
 if TYPE_CHECKING:
     from pyrite.judges.client.calls import Calls
+    from pyrite.judges.local.client import LocalModel
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -29,6 +32,9 @@ def endpoint(command: Command) -> Command:
         (
             _option("--model", "Model, where a label names none; inspect:… by inspect_ai."),
             _option("--base-url", "OpenAI-compatible endpoint.", metavar="URL"),
+            _option("--gguf", "Model file to serve here, or: smoke.", metavar="PATH"),
+            _option("--mmproj", "The file that gives it eyes.", metavar="PATH"),
+            _option("--sha256", "What the model file must have.", metavar="HEX"),
             _option("--api-key-env", "Variable that holds its key.", metavar="NAME"),
             _option(
                 "--concurrency", "Calls at once.", type=click.IntRange(1, 1024), default=8, show_default=True
@@ -62,8 +68,11 @@ def calls(*, cache: bool) -> Calls:
     def said(name: str) -> Any:
         return meta.get(f"{_PLACE}{name}")
 
+    local = _local(said("gguf"), said("mmproj"), said("sha256"))
+    if local is not None and (said("model") or said("base_url")):
+        raise UsageError("--gguf names the model and its place", expected="no --model and no --base-url")
     limits = Limits(
-        in_flight=said("concurrency"),
+        in_flight=said("concurrency") if local is None else 1,
         requests_per_minute=said("rpm"),
         tokens_per_minute=said("tpm"),
         attempt_s=said("timeout"),
@@ -72,12 +81,23 @@ def calls(*, cache: bool) -> Calls:
     )
     return Calls(
         Options(
-            model=said("model"),
+            model=said("model") if local is None else local.name,
             base_url=said("base_url"),
             api_key_env=said("api_key_env"),
             limits=limits,
             cap=Cap.parse(said("budget")) if said("budget") else None,
             price=Price.parse(said("price")) if said("price") else None,
             cache=cache,
+            local=local,
         )
     )
+
+
+def _local(gguf: str | None, mmproj: str | None, sha256: str | None) -> LocalModel | None:
+    if gguf is None:
+        if mmproj or sha256:
+            raise UsageError("--mmproj and --sha256 tell more of a model file", expected="--gguf PATH")
+        return None
+    from pyrite.judges.local.client import LocalModel
+
+    return LocalModel.find(gguf, mmproj=mmproj, sha256=sha256)

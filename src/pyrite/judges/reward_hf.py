@@ -1,4 +1,4 @@
-"""`reward-hf`: a reward model in a local folder, run with transformers. Nothing is fetched, no code of it runs.
+"""`reward-hf`: a reward model in a local folder, run with transformers. Nothing is fetched or executed.
 
     pyrite judge BENCH --judge 'reward-hf@path=./my-reward-model'
     pyrite judge BENCH --judge 'reward-hf@path=./my-text-rm,eyes=ocr,device=cuda'
@@ -119,7 +119,10 @@ class RewardHf:
 
 
 class Engine:
-    """The loaded model. Raises `Unavailable` without transformers and torch, `InputError` for what is no model."""
+    """The loaded model.
+
+    Raises `Unavailable` without transformers and torch, `InputError` for a folder that does not load.
+    """
 
     def __init__(self, path: Path, seen: Described, device: str) -> None:
         try:

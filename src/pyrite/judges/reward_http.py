@@ -30,13 +30,13 @@ class RewardHttp:
     def __init__(
         self,
         url: str = "",
-        model: str = "",
+        model_name: str = "",
         conditions: str = "",
         api_key_env: str = "",
         *,
         calls: Calls,
     ) -> None:
-        """`model` is sent along and names what answers; `api_key_env` names the variable of a bearer key."""
+        """`model_name` is sent along; `api_key_env` names the variable that holds a bearer key."""
         if not url:
             raise UsageError(
                 "reward-http has no url",
@@ -44,7 +44,7 @@ class RewardHttp:
                 next="--judge 'reward-http@url=http://127.0.0.1:9000/score'",
             )
         self._url = checked_url(url)
-        self._model = model or None
+        self._model = model_name or None
         self._conditions = Conditions(conditions)
         self._transport = calls.transport(self._url, api_key_env or None)
         if api_key_env and not calls.key(api_key_env):

@@ -35,7 +35,7 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
 
 
 class Vlm:
-    """A prompted judge of screens. Options are those of its label; all are text."""
+    """Asks a model behind a chat endpoint what the screens show, with a strict rubric."""
 
     name = "vlm"
     deterministic = False
@@ -70,6 +70,11 @@ class Vlm:
         self._cache = cache
         self._calls = calls
         self._endpoint = calls.endpoint(model=model, base_url=base_url, api_key_env=api_key_env)
+        if self._endpoint.blind and self._eyes == "pixels":
+            raise UsageError(
+                f"{self._endpoint.model} takes no images",
+                expected="vlm@eyes=ocr, or --mmproj with the file that gives this model eyes",
+            )
         self._prompt = prompt
         self.prompt_sha256 = self._digest()
 
@@ -80,6 +85,7 @@ class Vlm:
         """Model, sampling, prompt with the digest of all fixed words, and whose eyes."""
         return {
             "model": self._endpoint.model,
+            **self._endpoint.facts(),
             "prompt": self._prompt,
             "prompt_sha256": self.prompt_sha256,
             "eyes": self._eyes,

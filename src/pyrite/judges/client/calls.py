@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from pyrite.errors import UsageError
 from pyrite.judges.client.base import JudgeClient, Request
@@ -23,6 +24,9 @@ from pyrite.judges.client.cache import Cached, Store
 from pyrite.judges.client.endpoint import OpenAICompatible
 from pyrite.judges.client.http import SECRET_CHARS, Transport, checked_url
 from pyrite.judges.client.limits import Limits
+
+if TYPE_CHECKING:
+    from pyrite.judges.local.client import LocalModel
 
 OPENAI = "https://api.openai.com/v1"
 INSPECT = "inspect:"
@@ -38,14 +42,32 @@ class Endpoint:
     base_url: str
     api_key_env: str | None = None
     """The environment variable that holds the key; None sends none."""
+    local: LocalModel | None = None
+    """The files that this command serves itself; then there is no URL yet."""
 
     @property
     def by_inspect(self) -> bool:
         return self.model.startswith(INSPECT)
 
-    def as_json(self) -> dict[str, str | None]:
+    def as_json(self) -> dict[str, Any]:
         """For a judge's config: never the key."""
-        return {"model": self.model, "base_url": self.base_url or None}
+        return {"model": self.model, "base_url": self.base_url or None, **self.facts()}
+
+    def facts(self) -> dict[str, Any]:
+        """What is known of the model's files; empty for an endpoint that somebody else serves."""
+        return {} if self.local is None else self.local.as_json()
+
+    @property
+    def scope(self) -> str:
+        """What stands for it in the cache: its URL, or the digests of files that this command serves."""
+        if self.local is not None:
+            return self.local.scope
+        return self.model if self.by_inspect else self.base_url
+
+    @property
+    def blind(self) -> bool:
+        """Whether it is known to take no images."""
+        return self.local is not None and self.local.mmproj is None
 
 
 @dataclass(frozen=True)
@@ -59,6 +81,8 @@ class Options:
     cap: Cap | None = None
     price: Price | None = None
     cache: bool = True
+    local: LocalModel | None = None
+    """A model that this command serves, for the judges that name it or none."""
 
 
 class Calls:
@@ -67,8 +91,8 @@ class Calls:
     def __init__(self, options: Options | None = None) -> None:
         self.options = options or Options()
         self.budget = Budget(self.options.cap, self.options.price)
-        self._clients: dict[tuple[str, str | None, str | None], JudgeClient] = {}
-        self._transports: dict[tuple[str, str | None, str | None], Transport] = {}
+        self._clients: dict[tuple[str, str | None], JudgeClient] = {}
+        self._transports: dict[tuple[str, str | None], Transport] = {}
         self._keys: set[str] = set()
 
     @property
@@ -84,6 +108,9 @@ class Calls:
         is not set. A key goes only where it was meant to go: OPENAI_API_KEY to OpenAI alone.
         """
         model = model or self.options.model
+        local = self.options.local
+        if local is not None and not base_url and model in {None, local.name}:
+            return Endpoint(local.name, "", local=local)
         if not model:
             raise UsageError(
                 "no model is named",
@@ -100,16 +127,16 @@ class Calls:
             named = usual if url == OPENAI or os.environ.get(usual) else None
         return Endpoint(model, url, self._variable(named))
 
-    def client(self, endpoint: Endpoint, *, scope: str | None = None, key: str | None = None) -> JudgeClient:
-        """The client of an endpoint, made once.
-
-        `scope` stands for the endpoint in the cache (default: its URL): the digest of the weights for a
-        server on a port of the moment. `key` is one that was made up for such a server.
-        """
-        place = (endpoint.model if endpoint.by_inspect else endpoint.base_url, endpoint.api_key_env, key)
+    def client(self, endpoint: Endpoint) -> JudgeClient:
+        """The client of an endpoint, made once."""
+        place = (endpoint.scope, endpoint.api_key_env)
         if place not in self._clients:
             client: JudgeClient
-            if endpoint.by_inspect:
+            if endpoint.local is not None:
+                from pyrite.judges.local.client import LocalClient
+
+                client = LocalClient(endpoint.local, self.options.limits, self.budget)
+            elif endpoint.by_inspect:
                 from pyrite.judges.client.inspected import Inspected
 
                 client = Inspected(
@@ -120,32 +147,25 @@ class Calls:
                     budget=self.budget,
                 )
             else:
-                client = OpenAICompatible(
-                    self.transport(endpoint.base_url, endpoint.api_key_env, key=key), self.budget
-                )
+                transport = self.transport(endpoint.base_url, endpoint.api_key_env)
+                client = OpenAICompatible(transport, self.budget)
             if self.options.cache:
-                store = Store(scope or endpoint.base_url or endpoint.model)
-                client = Cached(client, store, self.budget.spent)
+                client = Cached(client, Store(endpoint.scope), self.budget.spent)
             self._clients[place] = client
         return self._clients[place]
 
-    def transport(
-        self, base_url: str, api_key_env: str | None = None, *, key: str | None = None
-    ) -> Transport:
+    def transport(self, base_url: str, api_key_env: str | None = None) -> Transport:
         """HTTP to one endpoint within the limits, for what is no chat completion too; made once."""
-        place = (checked_url(base_url), api_key_env, key)
+        place = (checked_url(base_url), api_key_env)
         if place not in self._transports:
-            secret = key or self.key(api_key_env)
-            if secret:
-                self._keys.add(secret)
-            self._transports[place] = Transport(place[0], self.options.limits, secret)
+            self._transports[place] = Transport(place[0], self.options.limits, self.key(api_key_env))
         return self._transports[place]
 
-    def is_cached(self, endpoint: Endpoint, request: Request, *, scope: str | None = None) -> bool:
+    def is_cached(self, endpoint: Endpoint, request: Request) -> bool:
         """Whether a call would be answered from disk."""
         if not self.options.cache:
             return False
-        return Store(scope or endpoint.base_url or endpoint.model).path(request).is_file()
+        return Store(endpoint.scope).path(request).is_file()
 
     def key(self, variable: str | None) -> str | None:
         """The key in an environment variable; None where none is named."""

@@ -43,6 +43,7 @@ def _params(engine: Any, asked: dict[str, Any]) -> Any:
     params.endpoint_slots = False
     params.n_ctx = asked["context"]
     params.n_parallel = 1
+    params.cache_prompt = False  # an answer does not depend on what was asked before it
     params.cache_ram_mib = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = asked["threads"]
     params.verbosity = 2

@@ -21,7 +21,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -43,42 +43,52 @@ class Served:
     """An endpoint of this machine, and what answers there."""
 
     base_url: str
-    api_key: str
-    model: Gguf
-    mmproj: Gguf | None
-    context: int
-    pid: int
+    api_key: str = field(repr=False)
+    process: subprocess.Popen[bytes] = field(repr=False)
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything that can change its answers, for a judge's settings: no address and no key."""
-        return {
-            **self.model.as_json(),
-            "mmproj_sha256": None if self.mmproj is None else self.mmproj.sha256,
-            "context": self.context,
-            "engine": f"xllamacpp {version('xllamacpp')}",
-        }
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+
+def context_of(model: Gguf) -> int:
+    """Tokens of prompt and answer together."""
+    return min(CONTEXT, model.context or CONTEXT)
+
+
+def idle_cores() -> int:
+    """Threads to compute with: they wait for each other by spinning, so one too many costs minutes."""
+    cores = len(os.sched_getaffinity(0))
+    return min(cores, max(1, round(cores - os.getloadavg()[0])))
+
+
+def identity(model: Gguf, mmproj: Gguf | None) -> dict[str, Any]:
+    """Everything that can change its answers, for a judge's settings: no address and no key."""
+    return {
+        **model.as_json(),
+        "mmproj_sha256": None if mmproj is None else mmproj.sha256,
+        "context": context_of(model),
+        "engine": f"xllamacpp {engine_version()}",
+    }
 
 
 @contextmanager
-def serve(
-    model: Gguf, mmproj: Gguf | None = None, *, context: int | None = None, start_s: float = START_S
-) -> Iterator[Served]:
+def serve(model: Gguf, mmproj: Gguf | None = None, *, start_s: float = START_S) -> Iterator[Served]:
     """Start the server, give its endpoint, and stop it.
 
-    `context` is in tokens. Raises `RunError` where xllamacpp is not installed, or the engine cannot load
+    Raises `RunError` where xllamacpp is not installed, or the engine cannot load
     the file or does not start within `start_s` seconds.
     """
     if find_spec("xllamacpp") is None:
         raise RunError("xllamacpp is not installed: a GGUF file cannot be served", next=NEXT)
-    tokens = context or min(CONTEXT, model.context or CONTEXT)
     key = secrets.token_urlsafe(24)
     asked = {
         "model": str(model.path.resolve()),
         "mmproj": None if mmproj is None else str(mmproj.path.resolve()),
         "name": model.name,
         "key": key,
-        "context": tokens,
-        "threads": len(os.sched_getaffinity(0)),
+        "context": context_of(model),
+        "threads": idle_cores(),
     }
     process = _start(asked)
     heard: deque[str] = deque(maxlen=20)
@@ -95,7 +105,7 @@ def serve(
                 expected="a language model that llama.cpp knows"
                 + (", with the mmproj file made for it" if mmproj is not None else ""),
             )
-        yield Served(f"{address}/v1", key, model, mmproj, tokens, process.pid)
+        yield Served(f"{address}/v1", key, process)
     finally:
         _stop(process)
         drain.join(STOP_S)
