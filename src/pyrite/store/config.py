@@ -158,6 +158,14 @@ class Prompted(Judged):
 
     model: str | None = None
     temperature: float | None = Field(default=None, ge=0)
+    base_url: str | None = None
+    """Of an OpenAI-compatible endpoint; without it OpenAI's."""
+    api_key_env: str | None = None
+    """The environment variable that holds its key."""
+    prompt: str | None = None
+    """strict, lenient, no-claim-line, verdict-first, or the path of a .md file."""
+    eyes: Literal["pixels", "ocr"] | None = None
+    max_tokens: int | None = Field(default=None, ge=16)
     uncertain_policy: Uncertain = "failure"
 
 
