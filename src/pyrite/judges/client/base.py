@@ -31,6 +31,9 @@ Kind = Literal[
 ]
 """Why there is no answer. `rejected`: a 4xx of the endpoint; `protocol`: 200, but no chat completion."""
 
+AGAIN: frozenset[Kind] = frozenset({"timeout", "rate_limited", "server", "connection", "protocol"})
+"""What may be different the next time."""
+
 
 class CallError(RunError):
     """No answer could be obtained; never the model's doing, so never a verdict and never cached."""
@@ -180,8 +183,8 @@ class Answer(Record):
     """The model as the endpoint names it."""
     usage: Usage = Usage()
     logprobs: tuple[Token, ...] | None = None
-    requests: int = 1
-    """Requests that this call took, repeats included; 0 from the cache."""
+    requests: int | None = 1
+    """Requests that this call took, repeats included; 0 from the cache, None where nobody counted."""
     seconds: float = 0.0
     cost: float | None = None
     """US dollars by the price given or by the endpoint's own word; None where neither is known."""

@@ -78,6 +78,7 @@ class Spent:
     cached: int = 0
     failed: int = 0
     requests: int = 0
+    """Those that were counted: inspect_ai does not say how many it sends."""
     input_tokens: int = 0
     output_tokens: int = 0
     dollars: float = 0.0
@@ -88,7 +89,7 @@ class Spent:
 
     def add(self, answer: Answer) -> None:
         self.calls += 1
-        self.requests += answer.requests
+        self.requests += answer.requests or 0
         usage = answer.usage
         self.input_tokens += usage.input_tokens or 0
         self.output_tokens += usage.output_tokens or 0

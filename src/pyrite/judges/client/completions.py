@@ -27,7 +27,7 @@ _UNSUPPORTED = re.compile(
     r"|unavailable|unexpected|only the default",
     re.IGNORECASE,
 )
-_FLOOR = -9999.0
+FLOOR = -9999.0
 """Log-probability that stands for zero probability."""
 _IMAGE = b'{"type":"image_url","image_url":{"url":"data:%s;base64,'
 
@@ -265,8 +265,8 @@ def _logprobs(found: Any, strings: _Strings) -> tuple[Token, ...] | None:
 def _finite(value: Any) -> float:
     """A log-probability; what is minus infinity is a floor. Raises `ValueError` for what is none."""
     if value is None or value == -math.inf:
-        return _FLOOR
+        return FLOOR
     number = float(value)
     if math.isnan(number) or number > 1e-6:
         raise ValueError(f"log-probability {value!r}")
-    return max(_FLOOR, min(number, 0.0))
+    return max(FLOOR, min(number, 0.0))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -22,20 +21,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from pyrite.errors import UsageError
-from pyrite.judges.client.base import CallError, Kind
+from pyrite.judges.client.base import AGAIN, CallError, Kind
 from pyrite.judges.client.limits import Limits, Pace
 
 if TYPE_CHECKING:  # it takes a third of a second to import, and most commands ask no endpoint
     import aiohttp
 
-AGAIN: frozenset[Kind] = frozenset({"timeout", "rate_limited", "server", "connection", "protocol"})
-"""What may be different the next time."""
 ENDPOINT: frozenset[Kind] = AGAIN | {"auth", "redirect"}
 """What speaks of the endpoint and not of one request."""
 SECRET_CHARS = 8
 """A shorter key ("none", "EMPTY") is a word and no secret: it is not searched for in texts."""
 _RETRIED = frozenset({408, 409, 425, 429})
-_MAX_BACKOFF_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -229,15 +225,10 @@ class Transport:
 
     def _wait(self, failed: _Failed, requests: int) -> float | None:
         """Seconds until the next request; None where there is none."""
-        if failed.final or failed.kind not in AGAIN or requests > self.limits.retries:
-            return None
-        backoff = min(_MAX_BACKOFF_S, self.limits.backoff_s * 2 ** (requests - 1))
-        if failed.wait_s is None:
-            return backoff * random.uniform(0.5, 1.0)  # noqa: S311
-        if failed.wait_s > self.limits.longest_wait_s:
-            failed.what += f"; it asks to wait {failed.wait_s:.0f} s"
-            return None
-        return failed.wait_s + random.uniform(0.0, min(backoff, 0.25))  # noqa: S311
+        asked, most = failed.wait_s, self.limits.longest_wait_s
+        if asked is not None and asked > most:
+            failed.what += f"; it asks to wait {asked:.0f} s"
+        return None if failed.final else self.limits.pause(failed.kind, requests, asked)
 
     def _give_up(self, failed: _Failed, requests: int) -> NoReturn:
         if failed.kind in ENDPOINT:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from dataclasses import dataclass
+
+from pyrite.judges.client.base import AGAIN, Kind
+
+_MAX_BACKOFF_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,21 @@ class Limits:
     max_answer_bytes: int = 4 << 20
     give_up_after: int = 20
     """Calls that failed one after the other, none between them answered: the endpoint is not asked again."""
+
+    def pause(self, kind: Kind, requests: int, asked_s: float | None) -> float | None:
+        """Seconds until the next request after so many; None where there is to be none.
+
+        `asked_s` is what Retry-After says. The rest is spread at random, so that calls do not come back
+        all at once.
+        """
+        if kind not in AGAIN or requests > self.retries:
+            return None
+        backoff = min(_MAX_BACKOFF_S, self.backoff_s * 2.0 ** (requests - 1))
+        if asked_s is None:
+            return backoff * random.uniform(0.5, 1.0)  # noqa: S311
+        if asked_s > self.longest_wait_s:
+            return None
+        return asked_s + random.uniform(0.0, min(backoff, 0.25))  # noqa: S311
 
 
 class Rate:
