@@ -8,7 +8,7 @@
     perturb: [drop-save, save-copy]  # or all
     tasks: [my-tasks]                # more folders of folder tasks
     conditions: [E1-final, E2-lastk, E2+claim, E3-full]
-    evidence: {last_k: 4, max_image_side: 1280}
+    evidence: {last_k: 4, max_image_side: 1280, max_tokens: 100000, max_bytes: 20000000}
     judges: [screen-rules, "mypackage.judge:Mine"]    # or a mapping: label -> {runs: 3}
     runs: 3
     metrics: {ci: wilson, alpha: 0.05, bootstrap_resamples: 2000, cluster_by: task_id}
