@@ -396,17 +396,14 @@ class ViewAction(Record):
 
 
 class LeftOut(Record):
-    """What a budget kept out of a package; steps are those of the actions, 0 the screen before them."""
+    """What a budget kept out of a package: the screens after some steps (0: before the first), some steps
+    whole, and characters out of the middle of long texts, where a mark stands."""
 
     screens: tuple[int, ...] = ()
-    """Steps whose screen is not shown."""
     actions: tuple[int, ...] = ()
-    """Steps that are not shown at all."""
     characters: int = 0
-    """Cut out of the middle of long texts; the place is marked."""
     max_tokens: int
     max_bytes: int
-    """The budget of the package."""
 
 
 class Evidence(Record):

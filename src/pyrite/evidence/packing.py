@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +50,8 @@ class Packing:
     leaks: tuple[Leak, ...]
     broken: dict[str, str] = field(default_factory=dict)
     """Episodes that cannot be shown in all conditions -> the first reason; they get no verdict there."""
+    shortened: dict[str, int] = field(default_factory=dict)
+    """Condition -> packages in which a budget left something out."""
 
 
 def pack(
@@ -75,6 +77,7 @@ def pack(
     entries: list[EvidenceEntry] = []
     found: list[Leak] = []
     broken: dict[str, str] = {}
+    shortened: dict[str, int] = {}
     episode_ids = bench.require_episodes()
     watch = watch or Silent()
     watch.total = len(episode_ids)
@@ -87,15 +90,14 @@ def pack(
                 broken[episode_id] = _reason(exc)
             for condition in wanted if episode_id not in broken else ():
                 shown = select(seen, condition, package_id(episode_id, condition.name), opposite)
-                shrink = max_image_side if condition.last_screens is None else None
-                paths = [seen.screens[i] for i in _kept(seen, condition)]
                 try:
-                    keys = list(threads.map(lambda path, side=shrink: store.put(path, side), paths))
+                    frames = store.frames(seen, condition, threads)
                 except InputError as exc:
                     broken.setdefault(episode_id, f"{condition.name}: {_reason(exc)}")
                     continue
-                frames = _frames(bench.paths, keys, _steps(seen, condition))
                 evidence = budgets.fit(shown, frames, budget or Budget())
+                if evidence.left_out is not None:
+                    shortened[condition.name] = shortened.get(condition.name, 0) + 1
                 entry = _write(bench, evidence, episode_id)
                 if done.get((episode_id, condition.name)) != entry:
                     append_lines(bench.paths.evidence_index, [entry])
@@ -111,7 +113,7 @@ def pack(
             expected="an episode with readable screens",
             next=f"pyrite verify {bench.root}",
         )
-    return Packing(tuple(entries), tuple(found), broken)
+    return Packing(tuple(entries), tuple(found), broken, shortened)
 
 
 def _reason(exc: InputError) -> str:
@@ -212,6 +214,15 @@ class ImageStore:
             self._known[name] = digest
         return digest
 
+    def frames(self, seen: EpisodeView, condition: Condition, threads: Executor) -> list[Frame]:
+        """Store the screens of a condition; those of E3 are scaled down."""
+        side = self._side if condition.last_screens is None else None
+        screens = [seen.screens[i] for i in _kept(seen, condition)]
+        keys = list(threads.map(lambda path: self.put(path, side), screens))
+        sizes = {key: png_size(self._paths.image(key)) for key in dict.fromkeys(keys)}
+        steps = _steps(seen, condition)
+        return [Frame(key, *sizes[key], step) for key, step in zip(keys, steps, strict=True)]
+
 
 def _kept(seen: EpisodeView, condition: Condition) -> list[int]:
     numbers = list(range(len(seen.screens)))
@@ -228,11 +239,6 @@ def _steps(seen: EpisodeView, condition: Condition) -> list[int]:
     """The step that led to each screen of a condition; 0 for the one before the first."""
     led = {action.screen: action.step for action in seen.actions}
     return [led.get(index, 0) for index in _kept(seen, condition)]
-
-
-def _frames(paths: BenchPaths, keys: list[str], steps: list[int]) -> list[Frame]:
-    sizes = {key: png_size(paths.image(key)) for key in dict.fromkeys(keys)}
-    return [Frame(key, *sizes[key], step) for key, step in zip(keys, steps, strict=True)]
 
 
 def _moved(screen: int | None, first: int) -> int | None:
