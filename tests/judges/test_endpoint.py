@@ -137,3 +137,144 @@ def test_all_answered_is_exit_0_and_a_second_run_asks_nothing(
     assert run(arguments(episodes.bench, endpoint)) == 0
     assert sum(endpoint.count.values()) == 3
     assert "2 new" not in capsys.readouterr().out
+
+
+def test_a_dry_run_prices_calls_and_sends_nothing(
+    episodes: Episodes, endpoint: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay(episodes, ["none", "none", "none"])
+    assert run(arguments(episodes.bench, endpoint, "--dry-run", "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["asked"][0]["cost"]["unpriced"] == 3, "nothing is packed yet"
+    assert run(["pack", str(episodes.bench.root), "--condition", "E1-final"]) == 0
+    capsys.readouterr()
+    priced = [*arguments(episodes.bench, endpoint, "--runs", "2", "--price", "1.10/4.40"), "--dry-run"]
+    assert run([*priced, "--json"]) == 0
+    cost = json.loads(capsys.readouterr().out)["asked"][0]["cost"]
+    assert (cost["calls"], cost["cached"], cost["images"], cost["unpriced"]) == (6, 0, 6, 0)
+    assert cost["output_tokens"] == 6 * 1024
+    assert cost["input_tokens"] > 6 * 1000
+    assert cost["dollars"] == pytest.approx((cost["input_tokens"] * 1.1 + 6 * 1024 * 4.4) / 1e6)
+    assert not endpoint.count
+    assert run(priced) == 0
+    assert "6 calls (0 more are cached), 6 images" in capsys.readouterr().out
+    assert run(arguments(episodes.bench, endpoint)) == 0
+    for path in (episodes.bench.root / "verdicts").iterdir():
+        path.unlink()
+    capsys.readouterr()
+    assert run([*priced, "--json"]) == 0
+    cost = json.loads(capsys.readouterr().out)["asked"][0]["cost"]
+    assert (cost["calls"], cost["cached"]) == (3, 3), "the first run is in the cache, the second is not"
+
+
+def test_runs_are_separate_calls_and_a_call_is_paid_once(
+    episodes: Episodes, endpoint: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay(episodes, ["none", "prose"])
+    assert run(arguments(episodes.bench, endpoint, "--runs", "3")) == 0
+    assert sum(endpoint.count.values()) == 6
+    for path in (episodes.bench.root / "verdicts").iterdir():
+        path.unlink()
+    capsys.readouterr()
+    assert run(arguments(episodes.bench, endpoint, "--runs", "3", "--json")) == 0
+    spent = json.loads(capsys.readouterr().out)["spent"]
+    assert sum(endpoint.count.values()) == 6
+    assert (spent["calls"], spent["cached"], spent["requests"]) == (0, 6, 0)
+    assert {line.status for line in verdicts(episodes.bench).values()} == {"ok", "malformed"}
+    assert run(arguments(episodes.bench, endpoint, "--runs", "3", "--no-cache")) == 0
+    assert sum(endpoint.count.values()) == 12
+
+
+@pytest.mark.parametrize(
+    ("budget", "price", "answered", "why"),
+    [
+        ("8000t", None, 3, "budget: the budget of 8000 tokens is used up"),
+        ("0.01", "1/4", 2, "budget: the budget of $0.01 is used up"),
+        ("1", None, 1, "budget: the budget cannot be kept"),
+    ],
+)
+def test_a_budget_stops_before_it_is_overrun_and_the_run_goes_on_later(
+    episodes: Episodes,
+    endpoint: FaultServer,
+    capsys: pytest.CaptureFixture[str],
+    budget: str,
+    price: str | None,
+    answered: int,
+    why: str,
+) -> None:
+    """Each call is 920 tokens by the endpoint's count; before it, at most some 3,000 are reserved."""
+    lay(episodes, ["none"] * 12)
+    options = ["--budget", budget, *(["--price", price] if price else []), "--concurrency", "1"]
+    assert run(arguments(episodes.bench, endpoint, *options, "--json")) == 4
+    judged = json.loads(capsys.readouterr().out)
+    asked, spent = judged["asked"][0], judged["spent"]
+    assert (asked["new"], sum(endpoint.count.values())) == (spent["calls"], spent["calls"])
+    assert asked["new"] + asked["missing"] == 12
+    assert answered <= spent["calls"] < 12
+    assert [reason for reason in asked["why_missing"] if reason.startswith(why)]
+    if budget.endswith("t"):
+        assert spent["input_tokens"] + spent["output_tokens"] <= 8000
+    if price:
+        assert spent["dollars"] == pytest.approx(spent["calls"] * (900 + 20 * 4) / 1e6)
+        assert spent["dollars"] <= 0.01
+    assert run(arguments(episodes.bench, endpoint)) == 0
+    assert sum(endpoint.count.values()) == 12
+
+
+@pytest.mark.parametrize("at_once", [1, 5])
+def test_so_many_calls_at_once_and_no_more(episodes: Episodes, at_once: int) -> None:
+    lay(episodes, ["none"] * 20)
+    with FaultServer(latency_s=0.05) as server:
+        started = time.monotonic()
+        assert run(arguments(episodes.bench, server, "--concurrency", str(at_once))) == 0
+        took = time.monotonic() - started
+    assert server.most_at_once == at_once
+    assert took > 20 * 0.05 / at_once
+
+
+def test_so_many_requests_a_minute(episodes: Episodes, endpoint: FaultServer) -> None:
+    lay(episodes, ["none"] * 16)
+    assert run(arguments(episodes.bench, endpoint, "--rpm", "600")) == 0
+    times = [one.at for one in endpoint.asked]
+    assert len(times) == 16
+    assert times[-1] - times[0] >= 0.4, "ten a second, of which ten may come at once"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--api-key-env", "NO_SUCH_VARIABLE"], "the environment variable NO_SUCH_VARIABLE is not set"),
+        (["--api-key-env", KEY], "that is no variable's name"),
+        (["--base-url", "http://me:pass-word@127.0.0.1/v1"], "has a user, a password or a query in it"),
+        (["--base-url", "http://127.0.0.1/v1?key=pass-word"], "has a user, a password or a query in it"),
+        (["--base-url", "ftp://127.0.0.1/v1"], "base URL 'ftp://127.0.0.1/v1'"),
+        (["--budget", "much"], "budget 'much'"),
+        (["--price", "cheap"], "price 'cheap'"),
+        (["--model", ""], "no model is named"),
+    ],
+)
+def test_what_is_no_endpoint_is_exit_2_and_repeats_no_secret(
+    episodes: Episodes,
+    endpoint: FaultServer,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    said: str,
+) -> None:
+    lay(episodes, ["none"])
+    assert run(arguments(episodes.bench, endpoint, *options)) == 2
+    seen = capsys.readouterr()
+    assert said in seen.err
+    assert "pass-word" not in seen.err
+    assert KEY not in seen.err
+    assert not endpoint.count
+
+
+def test_an_endpoint_that_is_gone_is_not_asked_for_ever(
+    episodes: Episodes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay(episodes, ["500"] * 40)
+    with FaultServer() as server:
+        assert run(arguments(episodes.bench, server, "--retries", "0", "--json")) == 4
+        asked = json.loads(capsys.readouterr().out)["asked"][0]
+        assert asked["missing"] == 40
+        assert 20 <= server.count["500"] < 30
+    assert any("not asked: the last" in reason for reason in asked["why_missing"])

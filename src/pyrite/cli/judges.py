@@ -103,7 +103,7 @@ def judge(
     Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry).
     """
     from pyrite import flow
-    from pyrite.cli import blocks, rejudge, screen
+    from pyrite.cli import judging_text, rejudge, screen
 
     asking = calls(cache=not no_cache)
     if shown is not None:
@@ -135,9 +135,9 @@ def judge(
             calls=asking,
             watch=stage,
         )
-        stage.summary = blocks.judged(judging, dry=dry_run)
+        stage.summary = judging_text.judged(judging, dry=dry_run)
     if as_json:
         screen.result_json(judging)
     else:
-        screen.result(blocks.judging_text(judging, bench, dry=dry_run))
+        screen.result(judging_text.judging_text(judging, bench, dry=dry_run))
     return 4 if judging.missing and not dry_run else 0

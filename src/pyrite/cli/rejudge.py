@@ -59,7 +59,7 @@ def rejudge(
     The answers become verdicts like any other. Sign flips by task; exit 3: no difference can be tested.
     """
     from pyrite import flow
-    from pyrite.cli import blocks, screen
+    from pyrite.cli import judging_text, screen
     from pyrite.measure.rejudged import untested
 
     asking = calls(cache=not no_cache)
@@ -78,13 +78,13 @@ def rejudge(
             calls=asking,
             watch=stage,
         )
-        stage.summary = blocks.judged(judging, dry=False)
+        stage.summary = judging_text.judged(judging, dry=False)
     if as_json:
         screen.result_json({**result, "missing": judging.missing})
     else:
         _show(result, no_color=no_color)
         if judging.missing:
-            screen.result(blocks.judging_text(judging, bench, dry=False))
+            screen.result(judging_text.judging_text(judging, bench, dry=False))
     return 4 if judging.missing else 3 if untested(result) else 0
 
 

@@ -23,9 +23,11 @@ from pyrite.evidence.packing import load
 from pyrite.judges import lines
 from pyrite.judges.base import Package, Unavailable
 from pyrite.judges.client.base import CallError
+from pyrite.judges.client.budget import Spent
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.interrupts import Interrupts
 from pyrite.judges.labels import Labelled
+from pyrite.judges.pricing import Cost, cost
 from pyrite.judges.standing import Key, refuse_other_settings, settled, standing
 from pyrite.pool import Silent, Watch
 from pyrite.records import EvidenceEntry
@@ -51,6 +53,8 @@ class Asked:
     missing: int = 0
     why_missing: dict[str, int] = field(default_factory=dict)
     """Reason -> how many episodes have no verdict for it."""
+    cost: Cost | None = None
+    """Of a dry run: what the calls would take, for a judge that asks a model."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class Judging:
     """Episodes that could not be packed in all conditions, with the reason: no verdict there."""
     interrupted: bool = False
     """Whether ctrl-C ended it; what is not there is not counted as missing."""
+    spent: Spent | None = None
+    """What the calls to models came to; None where there was none."""
 
     @property
     def obtained(self) -> int:
@@ -95,20 +101,31 @@ def dry(
     conditions: Sequence[str],
     *,
     runs: int,
+    price: bool = False,
 ) -> Judging:
-    """What `ask` would do, without packing or asking: `missing` is what is still to be asked for."""
+    """What `ask` would do, without packing or asking: `missing` is what is still to be asked for.
+
+    `price` makes every request that would be sent, and says what they would take.
+    """
     results = []
     episode_ids = set(bench.require_episodes())
     for labelled, condition in product(judges, conditions):
-        supported = labelled.judge.supports(condition)
-        repeats = _repeats(labelled, runs)
-        kept = 0
-        if supported and not labelled.anew:
+        one = Asked(labelled.label, condition, labelled.judge.supports(condition))
+        results.append(one)
+        if not one.supported:
+            continue
+        chosen = [e for e in entries if e.condition == condition and e.episode_id in episode_ids]
+        keys: set[Key] = set()
+        if not labelled.anew:
             path = bench.paths.verdict_file(labelled.label, condition)
             keys = standing(path, labelled, _evidence(entries, condition)).keys
-            kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in episode_ids)
-        todo = len(episode_ids) * repeats - kept if supported else 0
-        results.append(Asked(labelled.label, condition, supported, kept=kept, missing=todo))
+        repeats = _repeats(labelled, runs)
+        one.kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in episode_ids)
+        one.missing = len(episode_ids) * repeats - one.kept
+        if price:
+            asking = product(chosen, range(1, repeats + 1))
+            todo = [(entry, run) for entry, run in asking if (entry.episode_id, run) not in keys]
+            one.cost = asyncio.run(cost(bench, labelled, todo, one.missing - len(todo)))
     return Judging(tuple(results))
 
 

@@ -92,7 +92,7 @@ def judge(
     if dry_run:
         found = packing.index(bench).values()
         entries = [one for one in found if one.condition in wanted and _named(only, one)]
-        return runner.dry(bench, judges, entries, wanted, runs=runs)
+        return runner.dry(bench, judges, entries, wanted, runs=runs, price=True)
     packed = pack(root, conditions=conditions, tasks=tasks)
     refuse_leaks(root, packed)
     entries = [one for one in packed.entries if _named(only, one)]
@@ -102,7 +102,8 @@ def judge(
         judging = asyncio.run(asking)
     if judging.interrupted:
         raise KeyboardInterrupt
-    return replace(judging, broken=packed.broken)
+    spent = calls.spent if any(one.calls is not None for one in judges) else None
+    return replace(judging, broken=packed.broken, spent=spent)
 
 
 def _named(only: Mapping[str, Collection[str]] | None, entry: EvidenceEntry) -> bool:

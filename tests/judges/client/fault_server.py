@@ -76,7 +76,9 @@ CONTENT: dict[str, bytes] = {
 class FaultServer:
     """Runs in a thread of its own; `url` is its base URL, `count[fault]` how often a fault was asked for."""
 
-    def __init__(self, *, latency_s: float = 0.0) -> None:
+    def __init__(self, *, latency_s: float = 0.0, keep: bool = True) -> None:
+        """`keep=False` counts requests and forgets them: for runs of thousands."""
+        self._keep = keep
         self.asked: list[Asked] = []
         self.count: Counter[str] = Counter()
         self.latency_s = latency_s
@@ -139,9 +141,10 @@ class FaultServer:
     async def _answer(self, head: str, body: bytes) -> AsyncIterator[bytes]:
         found = _NAMED.search(body)
         fault = found[1].decode() if found else "none"
-        self.asked.append(Asked(fault, time.monotonic(), head, body))
         self.count[fault] += 1
-        self._seen[body] += 1
+        if self._keep:
+            self.asked.append(Asked(fault, time.monotonic(), head, body))
+            self._seen[body] += 1
         first = self._seen[body] == 1
         if fault in CONTENT:
             yield response(CONTENT[fault])

@@ -192,12 +192,10 @@ class Calls:
 
     def _variable(self, name: str | None) -> str | None:
         """The name of a variable that holds a key; `UsageError` where it holds none."""
+        expected = "the name of an environment variable that holds the key of the endpoint"
+        if name is not None and not name.isidentifier():  # perhaps the key itself: it is not repeated
+            raise UsageError("--api-key-env: that is no variable's name", expected=expected)
         if name is not None and not self.key(name):
-            raise UsageError(
-                f"the environment variable {name} is not set"
-                if name.isidentifier()
-                else "no variable's name",
-                expected="the name of an environment variable that holds the key of the endpoint",
-                next=f"export {name}=…" if name.isidentifier() else "--api-key-env NAME",
-            )
+            what = f"the environment variable {name} is not set"
+            raise UsageError(what, expected=expected, next=f"export {name}=…")
         return name
