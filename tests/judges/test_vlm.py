@@ -216,7 +216,8 @@ def test_an_answer_becomes_a_reply_with_usage_score_and_raw(packed: Episodes) ->
     assert (reply.verdict, reply.status, reply.confidence) == ("success", "ok", 0.8)
     assert reply.reason == "the title has no star"
     assert reply.score == pytest.approx(1.25)
-    assert reply.usage == {"input_tokens": 900, "output_tokens": 20, "requests": 1, "cost": 0.001}
+    assert reply.usage == answer.as_usage()
+    assert (reply.usage["input_tokens"], reply.usage["cost_usd"]) == (900, 0.001)
     assert reply.model == "m-1-2026"
     assert reply.prompt_sha256 == make("vlm", calls=Scripted()).settings["prompt_sha256"]
     assert reply.raw["text"] == GOOD

@@ -69,10 +69,10 @@ class Vlm:
         )
         self._cache = cache
         self._calls = calls
-        self._endpoint = calls.endpoint(model=model, base_url=base_url, api_key_env=api_key_env)
-        if self._endpoint.blind and self._eyes == "pixels":
+        self.endpoint = calls.endpoint(model=model, base_url=base_url, api_key_env=api_key_env)
+        if self.endpoint.blind and self._eyes == "pixels":
             raise UsageError(
-                f"{self._endpoint.model} takes no images",
+                f"{self.endpoint.model} takes no images",
                 expected="vlm@eyes=ocr, or --mmproj with the file that gives this model eyes",
             )
         self._prompt = prompt
@@ -84,8 +84,8 @@ class Vlm:
     def config(self) -> dict[str, Any]:
         """Model, sampling, prompt with the digest of all fixed words, and whose eyes."""
         return {
-            "model": self._endpoint.model,
-            **self._endpoint.facts(),
+            "model": self.endpoint.model,
+            **self.endpoint.facts(),
             "prompt": self._prompt,
             "prompt_sha256": self.prompt_sha256,
             "eyes": self._eyes,
@@ -101,14 +101,14 @@ class Vlm:
 
     async def judge(self, package: Package, run: int) -> Reply:
         request = await self.request(package, run)
-        answer = await self._calls.client(self._endpoint).ask(request)
+        answer = await self._calls.client(self.endpoint).ask(request)
         return self._reply(answer)
 
     def _request(
         self, evidence: Evidence, pictures: tuple[Image, ...], texts: list[str] | None, run: int
     ) -> Request:
         return Request(
-            self._endpoint.model,
+            self.endpoint.model,
             self._system,
             showing.parts(evidence, pictures, claim_line=self._claim_line, texts=texts),
             schema=self._schema,
@@ -127,9 +127,9 @@ class Vlm:
             margin(answer.logprobs) if ok else None,
             found.confidence,
             found.status,
-            used(answer),
+            answer.as_usage(),
             kept(answer),
-            answer.model or self._endpoint.model,
+            answer.model or self.endpoint.model,
             self.prompt_sha256,
         )
 
@@ -154,17 +154,6 @@ def answer_schema(prompt: str) -> dict[str, Any]:
         "required": order,
         "additionalProperties": False,
     }
-
-
-def used(answer: Answer) -> dict[str, Any]:
-    """What an answer cost, for its verdict line; what is not known is left out."""
-    found: dict[str, Any] = answer.usage.model_dump(exclude_none=True)
-    found["requests"] = answer.requests
-    if answer.cost is not None:
-        found["cost"] = answer.cost
-    if answer.cached:
-        found["cached"] = True
-    return found
 
 
 def kept(answer: Answer) -> dict[str, Any]:
