@@ -54,7 +54,15 @@ def test_the_same_episodes_are_asked_about_and_flips_are_listed(
     path = bench.paths.verdict_file("reject-all", "E1-final")
     path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:6]), encoding="utf-8")
     capsys.readouterr()
-    assert rejudge(bench, endpoint, "--against", "reject-all", "--judge", "vlm", "--json") == 0
+    chosen = ["--against", "reject-all", "--judge", "vlm", "--json"]
+    assert rejudge(bench, endpoint, *chosen, "--dry-run") == 0
+    priced = json.loads(capsys.readouterr().out)["asked"]
+    assert [(one["condition"], one["missing"], one["cost"]["calls"]) for one in priced] == [
+        ("E1-final", 6, 6),
+        ("E2+claim", 7, 7),
+    ]
+    assert endpoint.asked == []
+    assert rejudge(bench, endpoint, *chosen) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["old"], result["new"], result["missing"]) == ("reject-all", "vlm@model=m", 0)
     first, second = result["blocks"]

@@ -29,13 +29,14 @@ _TESTS = {
     )
 )
 @BENCH
-@click.option("--judge", "label", required=True, help="The judge to ask: another model or prompt.")
+@click.option("--judge", "label", required=True, help="The judge to ask.")
 @click.option("--against", required=True, help="The judge whose verdicts are there.")
 @click.option("--condition", "conditions", help="Conditions. [default: all that --against has]")
-@click.option("--runs", type=click.IntRange(1), help="Repeats. [default: as many as --against has]")
-@click.option("--seed", type=int, help="Of Monte Carlo draws. [default: as asked of run, else 0]")
+@click.option("--runs", type=click.IntRange(1), help="Repeats. [default: as --against has]")
+@click.option("--seed", type=int, help="Of Monte Carlo draws.")
 @endpoint
 @click.option("--no-cache", is_flag=True, help="Ask and read anew what is cached.")
+@click.option("--dry-run", is_flag=True, help="Price it: verdicts, calls, images, tokens.")
 @click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
 @TASKS
 @common
@@ -47,6 +48,7 @@ def rejudge(
     runs: int | None,
     seed: int | None,
     no_cache: bool,
+    dry_run: bool,
     force: bool,
     tasks: tuple[Path, ...],
     as_json: bool,
@@ -73,12 +75,19 @@ def rejudge(
             runs=runs,
             seed=seed,
             cache=not no_cache,
+            dry_run=dry_run,
             force=force,
             tasks=tasks,
             calls=asking,
             watch=stage,
         )
-        stage.summary = judging_text.judged(judging, dry=False)
+        stage.summary = judging_text.judged(judging, dry=dry_run)
+    if result is None:
+        if as_json:
+            screen.result_json(judging)
+        else:
+            screen.result(judging_text.judging_text(judging, bench, dry=True))
+        return 0
     if as_json:
         screen.result_json({**result, "missing": judging.missing})
     else:

@@ -43,7 +43,9 @@ async def cost(
     found = Cost(unpriced=unpacked)
     options = labelled.calls.options
     reads = labelled.settings.get("eyes") == "ocr"  # to know what is sent, it would have to be read first
-    endpoint = labelled.calls.endpoint(model=labelled.settings.get("model"))
+    endpoint = getattr(labelled.judge, "endpoint", None)
+    if endpoint is None:
+        endpoint = labelled.calls.endpoint(model=labelled.settings.get("model"))
     for entry, run in todo:
         if reads:
             found.unpriced += 1

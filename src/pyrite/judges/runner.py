@@ -11,7 +11,7 @@ import asyncio
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -102,16 +102,19 @@ def dry(
     *,
     runs: int,
     price: bool = False,
+    only: Mapping[str, Collection[str]] | None = None,
 ) -> Judging:
     """What `ask` would do, without packing or asking: `missing` is what is still to be asked for.
 
+    `only` names the episodes to ask about in each condition; without it, all of them.
     `price` makes every request that would be sent, and says what they would take.
     """
     results = []
-    episode_ids = set(bench.require_episodes())
+    everyone = set(bench.require_episodes())
     for labelled, condition in product(judges, conditions):
         one = Asked(labelled.label, condition, labelled.judge.supports(condition))
         results.append(one)
+        episode_ids = everyone if only is None else everyone.intersection(only.get(condition, ()))
         if not one.supported:
             continue
         chosen = [e for e in entries if e.condition == condition and e.episode_id in episode_ids]

@@ -92,7 +92,7 @@ def judge(
     if dry_run:
         found = packing.index(bench).values()
         entries = [one for one in found if one.condition in wanted and _named(only, one)]
-        return runner.dry(bench, judges, entries, wanted, runs=runs, price=True)
+        return runner.dry(bench, judges, entries, wanted, runs=runs, price=True, only=only)
     packed = pack(root, conditions=conditions, tasks=tasks)
     refuse_leaks(root, packed)
     entries = [one for one in packed.entries if _named(only, one)]
@@ -119,14 +119,15 @@ def rejudge(
     runs: int | None = None,
     seed: int | None = None,
     cache: bool = True,
+    dry_run: bool = False,
     force: bool = False,
     tasks: Sequence[Path] = (),
     calls: Calls | None = None,
     watch: Watch | None = None,
-) -> tuple[Judging, dict[str, Any]]:
+) -> tuple[Judging, dict[str, Any] | None]:
     """Ask `label` about the episodes that `against` has verdicts on, and say what flipped, both ways.
 
-    Conditions and runs are those of `against` where they are not given.
+    Conditions and runs are those of `against` where they are not given. A dry run has no result.
     """
     bench = Bench(root)
     before = earlier(bench, against, conditions)
@@ -140,12 +141,15 @@ def rejudge(
         conditions=",".join(before.episodes),
         runs=runs or before.runs,
         cache=cache,
+        dry_run=dry_run,
         force=force,
         tasks=tasks,
         calls=calls,
         only=before.episodes,
         watch=watch,
     )
+    if dry_run:
+        return judging, None
     options = figures.options(bench, seed)
     return judging, rejudged(
         bench,
