@@ -272,3 +272,51 @@ def test_hostile_answers_cost_little(piece: str) -> None:
     found: Parsed = parse(piece * (MAX_TEXT // len(piece)))
     assert found.verdict == "parse_error"
     assert time.process_time() - started < 3
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(["success", "failure", "uncertain"]), st.floats(0, 1), st.text(max_size=40))
+def test_whatever_keeps_to_the_schema_is_read_as_it_is(word: str, confidence: float, reason: str) -> None:
+    body = {"reason": reason, "verdict": word, "confidence": confidence}
+    parsed = parse(json.dumps(body), form=STRICT)
+    assert (parsed.verdict, parsed.status, parsed.confidence) == (word, "ok", confidence)
+    assert parsed.reason == reason.encode("utf-8", "replace").decode()
+
+
+@given(JSON_VALUES)
+@example("sucess")
+@example("SUCCESS, I think")
+def test_a_verdict_of_any_other_value_is_off_schema(value: Any) -> None:
+    known = (
+        isinstance(value, str) and " ".join(value.strip(" \t\r\n*_`\"'.!#>“”").casefold().split()) in WORDS
+    )
+    parsed = parse(json.dumps({"reason": "r", "verdict": value, "confidence": 1}), form=STRICT)
+    assert (parsed.status == "ok") is known
+
+
+@given(JSON_VALUES)
+def test_a_confidence_of_any_other_value_is_off_schema(value: Any) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    parsed = parse(json.dumps({"reason": "r", "verdict": "failure", "confidence": value}), form=STRICT)
+    assert (parsed.status == "ok") is (number and 0 <= value <= 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "status"),
+    [
+        ('Thoughts: it looks right.\nStatus: "unsuccessful"', "failure", "ok"),
+        ("**Status**: success", "success", "ok"),
+        ("Status: failure - the agent had no success", "parse_error", "off_schema"),
+        ("<reasoning>fine</reasoning>", "parse_error", "malformed"),
+        ("<success>Successful</success>", "parse_error", "malformed"),
+    ],
+)
+def test_answers_that_other_judges_turn_into_a_number(text: str, verdict: str, status: str) -> None:
+    """A word "success" anywhere behind the label, or a missing tag, is read as 1 or 0 by published judges."""
+    assert said(text) == (verdict, status)
