@@ -185,11 +185,13 @@ class Pipe:
         """Look through the lines that are whole; at the end of the stream the last one need not be."""
         *lines, self._read = (self._read + (chunk or b"\n")).split(b"\n")
         for place, line in enumerate(lines):
+            if not line or line.isspace():
+                continue
             if is_answer(line):
                 ran.answer = line
                 self._read = b"\n".join([*lines[place + 1 :], self._read])
                 return True
-            ran.chatter = line.strip()[:200] or ran.chatter
+            ran.chatter = line.strip()[:200]
         return False
 
 

@@ -131,6 +131,7 @@ class Engine:
         except ImportError as exc:
             raise Unavailable(f"missing: {exc.name} is not installed", where=str(path), next=NEXT) from None
         self._torch = torch
+        transformers.utils.logging.disable_progress_bar()
         local = {"local_files_only": True, "trust_remote_code": False}
         loaders = {
             "text": (transformers.AutoModelForSequenceClassification, transformers.AutoTokenizer),
@@ -152,15 +153,12 @@ class Engine:
 
     def of_text(self, text: str, positive: int | None) -> tuple[float, dict[str, Any]]:
         """The score of a text; its beginning is cut off where it is too long, and how much is told."""
-        ids = self._prepare(text, add_special_tokens=False, verbose=False)["input_ids"]
-        most = self._most_tokens() - self._prepare.num_special_tokens_to_add()
-        kept = ids[-most:]
-        built = self._prepare.build_inputs_with_special_tokens(kept)
-        inputs = self._torch.tensor([built], device=self._device)
-        logits = self._forward(input_ids=inputs, attention_mask=self._torch.ones_like(inputs)).logits[0]
-        usage = {"input_tokens": len(built)}
-        if len(kept) < len(ids):
-            usage["tokens_cut_off"] = len(ids) - len(kept)
+        whole = len(self._prepare(text, verbose=False)["input_ids"])
+        self._prepare.truncation_side = "left"
+        inputs = self._prepare(text, truncation=True, max_length=self._most_tokens(), return_tensors="pt")
+        logits = self._forward(**inputs.to(self._device)).logits[0]
+        kept = inputs["input_ids"].shape[1]
+        usage = {"input_tokens": kept} | ({"tokens_cut_off": whole - kept} if kept < whole else {})
         return margin(logits.float().tolist(), positive), usage
 
     def of_image(self, image: Any, positive: int | None) -> tuple[float, dict[str, Any]]:
