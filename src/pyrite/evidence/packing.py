@@ -26,7 +26,15 @@ from pyrite.pool import Silent, Watch
 from pyrite.records import Evidence, EvidenceEntry, Meta, ViewAction
 from pyrite.store.bench import Bench
 from pyrite.store.images import decode, pixels_sha256, png_size, read_image, save_png
-from pyrite.store.jsonl import append_lines, read_json, read_lines, read_record, write_bytes, write_json
+from pyrite.store.jsonl import (
+    append_lines,
+    parse_record,
+    read_bounded,
+    read_json,
+    read_lines,
+    write_bytes,
+    write_json,
+)
 from pyrite.store.paths import BenchPaths
 
 MAX_IMAGE_SIDE = 1280
@@ -165,15 +173,15 @@ def index(bench: Bench) -> dict[tuple[str, str], EvidenceEntry]:
 def load(bench: Bench, entry: EvidenceEntry) -> Evidence:
     """Read a package back. Raises `InputError` where it is not the one that the index names."""
     path = bench.paths.package(entry.condition, entry.package_id)
-    evidence = read_record(path, Evidence)
-    if _sha256(_bytes(evidence)) != entry.evidence_sha256:
+    data = read_bounded(path)
+    if _sha256(data) != entry.evidence_sha256:
         raise InputError(
             "the package was changed since it was packed",
             where=str(path),
             expected=f"the package with sha256 {entry.evidence_sha256}",
             next=f"pyrite pack {bench.root}",
         )
-    return evidence
+    return parse_record(data, Evidence, where=str(path))
 
 
 class ImageStore:

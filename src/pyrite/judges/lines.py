@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import threading
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from pyrite.errors import InputError
 from pyrite.judges.base import Reply
 from pyrite.judges.labels import Labelled
 from pyrite.records import EvidenceEntry, Verdict, VerdictLine
+from pyrite.store.jsonl import replace_quickly
 from pyrite.store.paths import BenchPaths
 
 MAX_REASON_CHARS = 2000
@@ -74,19 +74,14 @@ def _utf8(text: str) -> str:
 def _keep(paths: BenchPaths, labelled: Labelled, raw: Any) -> str:
     """Write the raw answer under its digest and return its name within the bench."""
     try:
-        text = json.dumps(raw, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=1)
+        text = json.dumps(raw, ensure_ascii=False, allow_nan=False, sort_keys=True)
     except (TypeError, ValueError, RecursionError):  # not JSON: at least what can be read of it
         text = json.dumps(repr(raw)[: 1 << 20])
     if labelled.calls is not None:
         text = labelled.calls.redact(text)
     data = text.encode("utf-8", "replace") + b"\n"
-    path = paths.raw / f"{hashlib.sha256(data).hexdigest()}.json"
-    if not path.is_file():
-        paths.raw.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
-        try:
-            partial.write_bytes(data)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    return f"{paths.raw.name}/{path.name}"
+    name = f"{hashlib.sha256(data).hexdigest()}.json"
+    path = f"{paths.raw}/{name}"
+    if not os.path.isfile(path):
+        replace_quickly(path, data)
+    return f"{paths.raw.name}/{name}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 
 from pyrite.judges.client.base import Answer, JudgeClient, Request
 from pyrite.judges.client.budget import Spent
+from pyrite.store.jsonl import replace_quickly
 
 MAX_ENTRY_BYTES = 16 << 20
 
@@ -32,15 +32,15 @@ class Store:
     """The answers of one endpoint: `scope` is its URL, or the digest of its weights."""
 
     def __init__(self, scope: str, root: Path | None = None) -> None:
-        self._root = (root or folder()) / hashlib.sha256(scope.encode()).hexdigest()[:16]
+        self._root = str((root or folder()) / hashlib.sha256(scope.encode()).hexdigest()[:16])
 
     def path(self, request: Request) -> Path:
-        return self._root / request.key[:2] / f"{request.key}.json"
+        return Path(self._place(request))
 
     def get(self, request: Request) -> Answer | None:
         """The answer that was kept; None where there is none, or none that can be read."""
         try:
-            with self.path(request).open("rb") as handle:
+            with open(self._place(request), "rb") as handle:
                 data = handle.read(MAX_ENTRY_BYTES + 1)
             kept = Answer.model_validate_json(data) if len(data) <= MAX_ENTRY_BYTES else None
         except (OSError, ValidationError):
@@ -48,16 +48,12 @@ class Store:
         return kept and kept.model_copy(update={"cached": True, "requests": 0, "cost": 0.0, "seconds": 0.0})
 
     def put(self, request: Request, answer: Answer) -> None:
-        """Keep an answer, whole or not at all; a disk that is full keeps nothing and hurts nobody."""
-        path = self.path(request)
-        partial = path.with_name(f".{request.key}.{os.getpid()}-{threading.get_ident()}.partial")
+        """Keep an answer; a disk that is full keeps nothing and hurts nobody."""
         with suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                partial.write_bytes(answer.model_dump_json().encode())
-                partial.replace(path)
-            finally:
-                partial.unlink(missing_ok=True)
+            replace_quickly(self._place(request), answer.model_dump_json().encode())
+
+    def _place(self, request: Request) -> str:
+        return f"{self._root}/{request.key[:2]}/{request.key}.json"
 
 
 class Cached:
