@@ -114,6 +114,20 @@ def test_runs_are_separate_calls_with_keys_of_their_own(packed: Episodes) -> Non
     assert len({request.key for request in calls.sent}) == 2
 
 
+def test_two_conditions_that_show_the_same_are_two_calls(
+    episodes: Episodes, instructions: Callable[[str], str | None]
+) -> None:
+    """An episode without a message is the placebo of the claim: one cached answer would hide the noise."""
+    episodes.add("ep_1", DONE, colours=[1, 2, 1])
+    pack(episodes.bench, parse_list("E2-last4,E2+claim"), instructions, lambda meta: Secrets())
+    calls = Scripted()
+    for condition in ("E2-last4", "E2+claim"):
+        judged(episodes, condition, calls)
+    first, second = calls.sent
+    assert first.parts == second.parts
+    assert first.key != second.key
+
+
 def test_the_prompts_ship_and_each_has_its_own_digest() -> None:
     assert prompts.names() == list(PROMPTS)
     digests = {

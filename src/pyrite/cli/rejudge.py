@@ -14,11 +14,7 @@ from pyrite.cli.endpoints import calls, endpoint
 from pyrite.cli.options import BENCH, TASKS
 
 WIDTH, LISTED = 100, 20
-_TESTS = {
-    "acceptance": "accepted, all episodes",
-    "fpr": "FPR, failed episodes",
-    "tpr": "TPR, passed episodes",
-}
+_TESTS = {"acceptance": "accepted, of all", "fpr": "FPR, of failed", "tpr": "TPR, of passed"}
 
 
 @click.command(

@@ -114,6 +114,7 @@ class Vlm:
             schema=self._schema,
             params=self._params,
             run=run,
+            condition=evidence.condition,
         )
 
     def _reply(self, answer: Answer) -> Reply:

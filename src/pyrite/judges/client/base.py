@@ -123,6 +123,9 @@ class Request:
     params: Params = field(default_factory=Params)
     run: int = 1
     """Which repeat this is: part of the key, so repeats are separate calls."""
+    condition: str = ""
+    """Part of the key too: where the agent said nothing, conditions with and without its words show the
+    same, and what differs between the answers is the noise that effects are held against."""
 
     @cached_property
     def key(self) -> str:
@@ -137,6 +140,7 @@ class Request:
             "system": self.system,
             "parts": named,
             "run": self.run,
+            "condition": self.condition,
         }
         text = json.dumps(whole, sort_keys=True, ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
