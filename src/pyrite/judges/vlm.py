@@ -87,6 +87,7 @@ class Vlm:
             "model": self.endpoint.model,
             **self.endpoint.facts(),
             "prompt": self._prompt,
+            "prompt_file_sha256": hashlib.sha256(self._system.encode()).hexdigest(),
             "prompt_sha256": self.prompt_sha256,
             "eyes": self._eyes,
             "schema": self._schema is not None,
