@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -130,10 +131,11 @@ def test_two_conditions_that_show_the_same_are_two_calls(
 
 def test_the_prompts_ship_and_each_has_its_own_digest() -> None:
     assert prompts.names() == list(PROMPTS)
-    digests = {
-        name: make(f"vlm@prompt={name}", calls=Scripted()).settings["prompt_sha256"] for name in PROMPTS
-    }
-    assert len(set(digests.values())) == len(PROMPTS)
+    made = [make(f"vlm@prompt={name}", calls=Scripted()).settings for name in PROMPTS]
+    assert len({settings["prompt_sha256"] for settings in made}) == len(PROMPTS)
+    for name, settings in zip(PROMPTS, made, strict=True):
+        file = Path(prompts.__file__).with_name(f"{name}.md").read_bytes()
+        assert settings["prompt_file_sha256"] == hashlib.sha256(file).hexdigest()
     pixels, text = (make(f"vlm@eyes={eyes}", calls=Scripted()).settings for eyes in ("pixels", "ocr"))
     assert pixels["prompt_sha256"] != text["prompt_sha256"]
 
