@@ -150,13 +150,15 @@ def _apart(
 ) -> tuple[Estimate, str, tests.Discordance]:
     """The difference by task and, where there are families, by family: the wider one and its unit lead."""
 
+    name = metric.upper() if metric in METRICS else metric
+
     def made(found: tests.Discordance, unit: str) -> Estimate:
         return difference(
             found.both,
             found.first,
             found.second,
             found.neither,
-            estimand=f"{metric.upper() if metric in METRICS else metric} of a minus that of b, episode-weighted",
+            estimand=f"{name} of a minus that of b, episode-weighted",
             empty=empty,
             unit=unit,
             level=settings.level,
