@@ -235,6 +235,17 @@ def test_an_image_model_scores_the_last_screen(image_model: Callable[..., Path],
     assert scores[0] == scores[2] != scores[1]
 
 
+def test_the_model_of_a_configuration_is_asked(image_model: Callable[..., Path]) -> None:
+    from pyrite.stages.plan import _known, _reward, _unloadable
+    from pyrite.store.config import Reward
+
+    path = str(image_model())
+    assert _unloadable(Reward(path=path)) is None
+    assert _known(_reward(Reward(path=path))) == f"reward-hf@path={path}"
+    assert "no such folder" in str(_unloadable(Reward(path=path + "x")))
+    assert _unloadable(Reward()) == "no path is named"
+
+
 def test_a_score_that_is_no_number_is_no_score(
     torch: Any, image_model: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -22,6 +23,7 @@ from pyrite.episodes.perturb import KINDS
 from pyrite.errors import InputError, UsageError
 from pyrite.evidence import conditions
 from pyrite.judges import labels as judge_labels
+from pyrite.judges import reward_hf
 from pyrite.judges.client.calls import Calls
 from pyrite.measure.finding import SHORTCUTS
 from pyrite.records import VerdictLine
@@ -274,10 +276,11 @@ def _judges(config: Config) -> tuple[dict[str, int], tuple[LeftOut, ...]]:
     left_out = []
     for label, options in (DEFAULT_JUDGES if asked.judges is None else asked.judges).items():
         if label in FIXED:
-            why = _unreachable(options) if isinstance(options, Prompted) else "not available in this version"
-            if isinstance(options, Prompted) and why is None:
+            why = _unreachable(options) if isinstance(options, Prompted) else _unloadable(options)
+            if why is None:
+                named = _prompted(options) if isinstance(options, Prompted) else _reward(options)
                 with _at(config, "judges", label):
-                    wanted[_known(_prompted(options))] = options.runs or asked.runs
+                    wanted[_known(named)] = options.runs or asked.runs
             else:
                 why = f"{why}; verdicts that are there are measured"
                 left_out.append(LeftOut(f"judges.{label}", config.where("judges", label), why))
@@ -309,6 +312,26 @@ def _prompted(options: Prompted) -> str:
         "max_tokens": options.max_tokens,
     }
     return "vlm@" + ",".join(f"{key}={value}" for key, value in said.items() if value is not None)
+
+
+def _unloadable(options: Judged) -> str | None:
+    """Why the reward model of judges.rm cannot be asked; None where it can."""
+    if not isinstance(options, Reward) or not options.path:
+        return "no path is named"
+    if find_spec("transformers") is None or find_spec("torch") is None:
+        return f"transformers is not installed: {reward_hf.NEXT}"
+    try:
+        judge_labels.make(_reward(options))
+    except UsageError as exc:
+        return f"{options.path}: {exc.what}"
+    return None
+
+
+def _reward(options: Judged) -> str:
+    """The label of judges.rm: a model that reads text is given the text of the screens."""
+    path = options.path if isinstance(options, Reward) and options.path else ""
+    eyes = ",eyes=ocr" if reward_hf.describe(Path(path)).kind == "text" else ""
+    return f"reward-hf@path={path}{eyes}"
 
 
 def _known(label: str) -> str:
