@@ -130,6 +130,43 @@ def test_an_injected_order_stays_inside_of_its_block(where: str) -> None:
         assert token not in whole
 
 
+@pytest.mark.parametrize(
+    "token",
+    [
+        *(
+            "<|im_start|>",
+            "<|eot_id|>",
+            "<|channel|>",
+            "<｜User｜>",
+            "<s>",
+            "</s>",
+            "<bos>",
+            "<start_of_turn>",
+        ),
+        *("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "[TOOL_CALLS]", "<tool_call>", "</think>"),
+        *("<image>", "<__media__>", "<start_of_image>", "[IMG]", "<|vision_start|>", "<IMAGE>"),
+    ],
+)
+def test_control_tokens_and_placeholders_are_broken_up_and_stay_readable(token: str) -> None:
+    for text in (token, f"x{token}y", token * 3):
+        found = showing.tame(text, "12345678")
+        assert token not in found
+        assert found.replace(" ", "") == text
+
+
+def test_ordinary_text_stays_as_it_is() -> None:
+    for text in (
+        "a < b > c",
+        "<b>bold</b>",
+        "x | y",
+        "[1] [ok]",
+        "a->b",
+        'if (x<5 && y>3) {"a": [1]}',
+        "é – 日本",
+    ):
+        assert showing.tame(text, "12345678") == text
+
+
 HOSTILE = st.one_of(
     st.text(max_size=80),
     st.lists(

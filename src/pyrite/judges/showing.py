@@ -28,13 +28,20 @@ SCREEN = "text read off the screen"
 MOST_SCREEN_TEXT = 20_000
 """Characters of one screen's text that are shown."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
-_TEMPLATE = re.compile(
-    r"<(?=[|｜])|(?<=[|｜])(?=>)|\[(?=/?INST\])|<<(?=/?SYS>>)"
-    r"|<(?=/?(?:s|bos|eos|start_of_turn|end_of_turn|tool_call|tool_response|think|system|user|assistant)>)",
-    re.IGNORECASE,
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
-"""Where a control token of a chat template is broken up: servers read them inside of a message too."""
+"""Control characters, changes of direction, and letters that nobody sees but a model reads."""
+_TAGS = (
+    "s|bos|eos|pad|unk|mask|sop|eop|start_of_turn|end_of_turn|system|user|assistant|think|tool_call|tool_response"
+    "|image|img|video|audio|start_of_image|end_of_image|image_soft_token|__media__|__image__"
+)
+_BRACKETS = "INST|IMG|IMG_BREAK|IMG_END|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT|gMASK"
+_TEMPLATE = re.compile(
+    rf"<(?=[|｜])|(?<=[|｜])(?=>)|<<(?=/?SYS>>)|<(?=/?(?:{_TAGS})>)|\[(?=/?(?:{_BRACKETS})\])", re.IGNORECASE
+)
+"""Where a control token or a placeholder of an image is broken up: servers read those inside of a message
+too, and refuse a request with more placeholders than images."""
 
 
 def mark(evidence: Evidence) -> str:
