@@ -19,6 +19,13 @@ from email.utils import format_datetime
 from typing import Any
 
 GOOD = json.dumps({"reason": "the cell shows it", "verdict": "success", "confidence": 0.9})
+PARAMETERS = {
+    "schema": b'"response_format"',
+    "temperature": b'"temperature"',
+    "logprobs": b'"logprobs"',
+    "seed": b'"seed"',
+    "max_tokens": b'"max_tokens"',
+}
 USAGE = {"prompt_tokens": 900, "completion_tokens": 20, "total_tokens": 920}
 _NAMED = re.compile(rb"fault:([a-z0-9-]+)")
 
@@ -76,9 +83,15 @@ CONTENT: dict[str, bytes] = {
 class FaultServer:
     """Runs in a thread of its own; `url` is its base URL, `count[fault]` how often a fault was asked for."""
 
-    def __init__(self, *, latency_s: float = 0.0, keep: bool = True) -> None:
-        """`keep=False` counts requests and forgets them: for runs of thousands."""
+    def __init__(
+        self, *, latency_s: float = 0.0, keep: bool = True, refuses: tuple[str, str] | None = None
+    ) -> None:
+        """`keep=False` counts requests and forgets them: for runs of thousands.
+
+        `refuses` is a parameter that is a 400 where it is sent, and what is said of it then.
+        """
         self._keep = keep
+        self._refuses = refuses
         self.asked: list[Asked] = []
         self.count: Counter[str] = Counter()
         self.latency_s = latency_s
@@ -146,7 +159,9 @@ class FaultServer:
             self.asked.append(Asked(fault, time.monotonic(), head, body))
             self._seen[body] += 1
         first = self._seen[body] == 1
-        if fault in CONTENT:
+        if self._refuses and PARAMETERS[self._refuses[0]] in body:
+            yield error("400 Bad Request", self._refuses[1])
+        elif fault in CONTENT:
             yield response(CONTENT[fault])
         elif fault in SCRIPTED:
             yield SCRIPTED[fault](first, self)

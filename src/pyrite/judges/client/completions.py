@@ -131,7 +131,7 @@ def check(data: bytes) -> None:
     _choice(_document(data)[0])
 
 
-def answer(data: bytes) -> Answer:
+def answer(data: bytes, *, requests: int = 1, seconds: float = 0.0, without: tuple[str, ...] = ()) -> Answer:
     """The answer in a response body. Raises `CallError` for what is no chat completion."""
     document, defect = _document(data)
     choice = _choice(document)
@@ -150,6 +150,9 @@ def answer(data: bytes) -> Answer:
         logprobs=_logprobs(choice.get("logprobs"), strings),
         cost=_cost(document.get("usage")),
         defect=defect,
+        requests=requests,
+        seconds=seconds,
+        without=without,
     )
     if strings.torn and defect is None:
         found = found.model_copy(update={"defect": "half of a surrogate pair"})

@@ -7,7 +7,7 @@ import time
 from pyrite.judges.client import completions
 from pyrite.judges.client.base import Answer, CallError, Request
 from pyrite.judges.client.budget import Budget
-from pyrite.judges.client.http import Response, Transport
+from pyrite.judges.client.http import Transport
 
 PATH = "/chat/completions"
 
@@ -30,18 +30,17 @@ class OpenAICompatible:
         tokens = completions.estimate(request)
         async with self._budget.reserve(*tokens):
             try:
-                found = await self._ask(request, sum(tokens))
+                found = await self._ask(request, sum(tokens), started)
             except CallError as exc:
                 self._budget.spent.failed += 1
                 self._budget.spent.requests += exc.requests
                 raise
-            found = found.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
             return self._budget.settle(found)
 
     async def aclose(self) -> None:
         await self._transport.aclose()
 
-    async def _ask(self, request: Request, tokens: int) -> Answer:
+    async def _ask(self, request: Request, tokens: int, started: float) -> Answer:
         requests = 0
         while True:
             without = self._without.get(request.model, ())
@@ -59,11 +58,13 @@ class OpenAICompatible:
                 if (filtered := completions.filtered(exc)) is not None:
                     return filtered
                 raise
-            return self._read(response, requests, without, tokens)
-
-    def _read(self, response: Response, requests: int, without: tuple[str, ...], tokens: int) -> Answer:
-        found = completions.answer(response.body)
-        used = found.usage
-        if used.input_tokens is not None and used.output_tokens is not None:
-            self._transport.correct(used.input_tokens + used.output_tokens - tokens)
-        return found.model_copy(update={"requests": requests + response.requests, "without": without})
+            found = completions.answer(
+                response.body,
+                requests=requests + response.requests,
+                seconds=round(time.monotonic() - started, 4),
+                without=without,
+            )
+            used = found.usage
+            if used.input_tokens is not None and used.output_tokens is not None:
+                self._transport.correct(used.input_tokens + used.output_tokens - tokens)
+            return found
