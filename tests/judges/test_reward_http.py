@@ -129,6 +129,21 @@ def test_a_server_in_trouble_gives_no_verdict_and_one_that_recovers_gives_one(
     assert ask(shaky.url, package(tmp_path)).usage == {"requests": 2}
 
 
+def test_calls_are_counted_with_those_of_models(servers: list[Server], tmp_path: Path) -> None:
+    servers.append(server := Server((503, b""), (200, b'{"score": 1}'), (404, b"")))
+    calls = Calls(Options(limits=QUICK))
+    judge = RewardHttp(server.url, calls=calls)
+
+    async def twice() -> None:
+        await judge.judge(package(tmp_path), 1)
+        with pytest.raises(CallError, match="404"):
+            await judge.judge(package(tmp_path), 2)
+        await calls.aclose()
+
+    asyncio.run(twice())
+    assert (calls.spent.calls, calls.spent.failed, calls.spent.requests) == (1, 1, 3)
+
+
 def test_options_are_checked_before_anything_is_sent() -> None:
     calls = Calls(Options(limits=QUICK))
     for url in ("", "ftp://x/y", "http://user:word@127.0.0.1/x", "127.0.0.1:80"):

@@ -105,7 +105,7 @@ def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Label
 
 def options_of(name: str) -> dict[str, str]:
     """The options of a judge that ships, with their defaults ("" where there is none)."""
-    parameters = inspect.signature(JUDGES.load(name)).parameters
+    parameters = inspect.signature(_factory(name)[0]).parameters
     return {
         key: "" if one.default is inspect.Parameter.empty else str(one.default)
         for key, one in parameters.items()

@@ -16,6 +16,7 @@ from typing import Any
 
 from pyrite.errors import UsageError
 from pyrite.judges.base import Package, Reply
+from pyrite.judges.client.base import CallError
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.client.http import checked_url
 from pyrite.judges.wire import Conditions, document, identifier, read, unreadable
@@ -47,6 +48,7 @@ class RewardHttp:
         self._model = model_name or None
         self._conditions = Conditions(conditions)
         self._transport = calls.transport(self._url, api_key_env or None)
+        self._spent = calls.spent
         if api_key_env and not calls.key(api_key_env):
             raise UsageError(
                 f"the environment variable {api_key_env} is not set", expected="the key of the server"
@@ -59,7 +61,14 @@ class RewardHttp:
         return {"url": self._url, "model": self._model, "conditions": list(self._conditions.names)}
 
     async def judge(self, package: Package, run: int) -> Reply:
-        response = await self._transport.post("", self.body(package, run))
+        try:
+            response = await self._transport.post("", self.body(package, run))
+        except CallError as exc:
+            self._spent.failed += 1
+            self._spent.requests += exc.requests
+            raise
+        self._spent.calls += 1
+        self._spent.requests += response.requests
         said = read(response.body)
         reply = said.reply
         if said.id is not None and said.id != identifier(package, run):
