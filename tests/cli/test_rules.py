@@ -23,6 +23,7 @@ ON_A_BENCH = [
     "outcomes",
     "pack",
     "judge",
+    "rejudge",
     "measure",
     "compare",
     "plan",
@@ -32,7 +33,10 @@ ON_A_BENCH = [
     "list",
     "run",
 ]
-EXTRA = {"judge": ["--judge", "accept-all"]}
+EXTRA = {
+    "judge": ["--judge", "accept-all"],
+    "rejudge": ["--judge", "accept-all", "--against", "reject-all"],
+}
 BEFORE = {"list": ["episodes"]}
 """What stands before the bench."""
 ELSEWHERE = {

@@ -40,6 +40,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "judges": {
         "pack": ("pyrite.cli.judges:pack", "Pack what judges may see, the same for all of them."),
         "judge": ("pyrite.cli.judges:judge", "Ask judges about the packed evidence."),
+        "rejudge": ("pyrite.cli.rejudge:rejudge", "Same episodes, other model or prompt: what flips?"),
     },
     "numbers": {
         "measure": ("pyrite.cli.numbers:measure", "FPR, FDR, TPR, kappa ... of judges against truth."),

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
+from pyrite.cli.endpoints import calls, endpoint
 from pyrite.cli.options import BENCH, TASKS
 
 _CONDITION = click.option(
@@ -41,7 +42,8 @@ def pack(
     """Pack what a judge may see of each episode of BENCH, and scan the packages for leaks.
 
     E1-final: task text and last screen. E2-last4: the last four screens and their actions. E3-full:
-    all of them. +claim: the agent's final message too.
+    all of them, within a budget. +claim: the agent's final message too; +swap: one that says the
+    opposite; +thoughts: what it thought.
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen
@@ -74,8 +76,10 @@ def pack(
     show_default=True,
     help="Repeats (deterministic: one).",
 )
-@click.option("--no-cache", is_flag=True, help="Recompute what is cached (readings of screens).")
-@click.option("--dry-run", is_flag=True, help="Say how many verdicts would be asked for.")
+@endpoint
+@click.option("--no-cache", is_flag=True, help="Ask and read anew what is cached.")
+@click.option("--dry-run", is_flag=True, help="Price it: verdicts, calls, images, tokens.")
+@click.option("--show-request", "shown", metavar="EPISODE", help="Print what would be sent (or: first).")
 @click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
 @TASKS
 @common
@@ -86,6 +90,7 @@ def judge(
     runs: int,
     no_cache: bool,
     dry_run: bool,
+    shown: str | None,
     force: bool,
     tasks: tuple[Path, ...],
     as_json: bool,
@@ -98,8 +103,24 @@ def judge(
     Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry).
     """
     from pyrite import flow
-    from pyrite.cli import blocks, screen
+    from pyrite.cli import judging_text, rejudge, screen
 
+    asking = calls(cache=not no_cache)
+    if shown is not None:
+        requests = flow.show_requests(
+            bench,
+            labels=labels,
+            conditions=conditions,
+            episode=None if shown == "first" else shown,
+            cache=not no_cache,
+            tasks=tasks,
+            calls=asking,
+        )
+        if as_json:
+            screen.result_json({"schema_version": "1", "requests": requests})
+        else:
+            rejudge.show_requests(requests)
+        return 0
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("judge") as stage:
         judging = flow.judge(
@@ -111,11 +132,12 @@ def judge(
             dry_run=dry_run,
             force=force,
             tasks=tasks,
+            calls=asking,
             watch=stage,
         )
-        stage.summary = blocks.judged(judging, dry=dry_run)
+        stage.summary = judging_text.judged(judging, dry=dry_run)
     if as_json:
         screen.result_json(judging)
     else:
-        screen.result(blocks.judging_text(judging, bench, dry=dry_run))
-    return 4 if judging.missing and not judging.obtained and not dry_run else 0
+        screen.result(judging_text.judging_text(judging, bench, dry=dry_run))
+    return 4 if judging.missing and not dry_run else 0
