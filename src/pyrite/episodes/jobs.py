@@ -137,6 +137,10 @@ def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job],
         if meta.task_id not in origins:
             skipped.append(Skipped(meta.episode_id, "all", f"task {meta.task_id} is not known here"))
             continue
+        if meta.task_digest not in {None, origins[meta.task_id].digest(meta.task_id)}:
+            why = f"task {meta.task_id} was changed since it was recorded: record it anew"
+            skipped.append(Skipped(meta.episode_id, "all", why))
+            continue
         for kind in wanted:
             try:
                 job = _perturbed(bench, meta, origins[meta.task_id], kind)

@@ -71,9 +71,15 @@ def chosen_defects(planned: Iterable[Job], task_ids: set[str], each: int = DEFEC
     own = sorted((job for job in planned if job.agent == "scripted" and job.task_id in task_ids), key=_parent)
     found: list[Job] = []
     for _, group in groupby(own, key=_parent):
-        drawn = sorted(group, key=lambda job: _drawn(0, f"{job.order.parent} {job.order.perturbation}"))
+        drawn = sorted(group, key=_rank)
         found += drawn[:each]
     return found
+
+
+def _rank(job: Job) -> tuple[bool, int]:
+    """By chance; a mere claim, which applies everywhere and looks like no success, last on three of four."""
+    drawn = _drawn(0, f"{job.order.parent} {job.order.perturbation}")
+    return job.order.perturbation == "claim-only" and drawn % 4 > 0, drawn
 
 
 def _parent(job: Job) -> str:

@@ -24,7 +24,8 @@ _LIMITS = """\
 The agents are scripts, scripts with something taken away, and scripts replayed with one injected defect: no
 model acted here. What they do wrong is what somebody thought of; the share of each kind says nothing of how
 often an agent of yours does it. One screen size, one image of one distribution, English, no network.
-Final messages are templates, drawn by seed whatever the outcome."""
+Final messages are templates drawn by seed, whatever the outcome, but for agents and defects that are what
+they say: idle and claim-only assert success, quitter admits that it gave up."""
 Row = tuple[Meta, Truth]
 
 
@@ -46,8 +47,8 @@ def text(bench: Bench, plan: str) -> str:
         _table("source", rows, lambda row: row[0].source, SOURCES),
         _table("domain", rows, lambda row: row[0].domain or "none"),
         _table("family", rows, lambda row: row[0].family or "none"),
+        _table("agent", [row for row in rows if row[0].parent is None], lambda row: _who(row[0])),
         _table("injected defect", rows, lambda row: row[0].perturbation),
-        _table("what was taken away", rows, lambda row: row[0].weakened),
         _table("end", rows, lambda row: row[0].ended_by or "unknown"),
         _table("kind of message", rows, lambda row: row[0].message_kind or "none"),
         _categories(rows),
@@ -69,6 +70,13 @@ def data_digest(bench: Bench) -> str:
         told = "none" if truth is None else f"{truth.state_sha256} {truth.outcome.value}"
         digest.update(f"{one.episode_id} {body} {told}\n".encode())
     return digest.hexdigest()
+
+
+def _who(meta: Meta) -> str:
+    """The agent, with what was taken away from it."""
+    return (
+        meta.agent.name if meta.weakened is None else f"{meta.agent.name}~{meta.weakened.partition('=')[0]}"
+    )
 
 
 def _made(bench: Bench, rows: Sequence[Row]) -> str:

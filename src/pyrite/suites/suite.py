@@ -60,8 +60,8 @@ class FamilyTask:
         return replace(self._program("verify", (str(home),), (home,)), imports=_loaded(self.module))
 
     def verifier_sha256(self) -> str:
-        family = self.family
-        files = family.initial(family.params[self.task_id]).values()
+        family, params = self.family, self.family.params[self.task_id]
+        files = {*family.initial(params).values(), *family.compared(params)}
         return _digest((_RUN, self.module), tuple(str(family.files / name) for name in files), self.task_id)
 
     def _program(self, command: str, rest: tuple[str, ...], reads: tuple[Path, ...] = ()) -> Program:

@@ -219,4 +219,8 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=(
+        "zip",
+        "unzip",
+    ),
 )

@@ -237,4 +237,5 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=("git",),
 )

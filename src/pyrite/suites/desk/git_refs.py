@@ -223,4 +223,5 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=("git",),
 )

@@ -225,4 +225,5 @@ FAMILY = Family(
     script=script,
     claim=claim,
     equivalent=equivalent,
+    tools=("git",),
 )

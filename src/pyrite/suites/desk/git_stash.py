@@ -257,4 +257,6 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    compared=lambda params: (f"texts/site/{PRINT}", f"texts/site_edited/{PRINT}"),
+    tools=("git",),
 )

@@ -254,4 +254,5 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=("sqlite3",),
 )
