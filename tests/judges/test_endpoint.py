@@ -278,3 +278,17 @@ def test_an_endpoint_that_is_gone_is_not_asked_for_ever(
         assert asked["missing"] == 40
         assert 20 <= server.count["500"] < 30
     assert any("not asked: too many calls" in reason for reason in asked["why_missing"])
+
+
+def test_a_run_whose_endpoint_failed_is_not_finished(
+    episodes: Episodes, endpoint: FaultServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lay(episodes, ["none", "400"])
+    config = tmp_path / "bench.yaml"
+    asked = f"{{model: stub, base_url: {endpoint.url}, api_key_env: STUB_KEY}}"
+    config.write_text(f"conditions: [E1-final]\njudges:\n  vlm: {asked}\n")
+    assert run(["run", str(episodes.bench.root), "--config", str(config), "-q"]) == 4
+    assert "rejected: 400: context too long" in capsys.readouterr().out
+    assert endpoint.count == {"none": 1, "400": 1}
+    (path,) = episodes.bench.paths.verdicts.glob("vlm*.jsonl")
+    assert [line.episode_id for line in read_lines(path, VerdictLine)] == ["ep_00"]
