@@ -74,7 +74,7 @@ def lay(episodes: Episodes, faults: Iterable[str]) -> None:
 def arguments(bench: Bench, server: FaultServer, *more: str) -> list[str]:
     return [
         *("judge", str(bench.root), "--judge", "vlm", "--condition", "E1-final", "--model", "stub"),
-        *("--base-url", server.url, "--api-key-env", "STUB_KEY", "--timeout", "4", "--retries", "1"),
+        *("--base-url", server.url, "--api-key-env", "STUB_KEY", "--timeout", "2.5", "--retries", "1"),
         *more,
     ]
 
