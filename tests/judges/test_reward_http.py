@@ -142,6 +142,7 @@ def test_calls_are_counted_with_those_of_models(servers: list[Server], tmp_path:
 
     asyncio.run(twice())
     assert (calls.spent.calls, calls.spent.failed, calls.spent.requests) == (1, 1, 3)
+    assert (calls.spent.without_usage, calls.spent.without_cost) == (1, 1), "unknown, and not zero"
 
 
 def test_options_are_checked_before_anything_is_sent() -> None:

@@ -145,7 +145,7 @@ def _missing(ran: Ran) -> list[str]:
 
 
 def _exit_code(ran: Ran) -> int:
-    if ran.lost:
+    if ran.lost or any(judging.missing for judging in ran.judged):
         return 4
     return 3 if ran.written is None or ran.written.undecided else 0
 

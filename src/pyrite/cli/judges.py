@@ -140,4 +140,6 @@ def judge(
         screen.result_json(judging)
     else:
         screen.result(judging_text.judging_text(judging, bench, dry=dry_run))
+        if asking.options.local is not None:
+            screen.result(f"model    {asking.options.local}")
     return 4 if judging.missing and not dry_run else 0

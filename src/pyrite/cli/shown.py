@@ -80,7 +80,7 @@ def _named(found: Mapping[str, Any]) -> str:
     kind = found["kind"]
     rows = [(one["name"], one["problem"] or one["text"]) for one in found[kind]]
     own = (
-        "module:Class is a judge of your own"
+        "module:attr and exec:COMMAND are judges of your own"
         if kind == "judges"
         else "module:factory is an agent of your own"
     )

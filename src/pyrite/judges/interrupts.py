@@ -37,8 +37,10 @@ class Interrupts:
             self._loop = None
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.seen and self._loop is not None:
-            self._loop.call_soon_threadsafe(self.at_second)
+        if self.seen:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self.at_second)
+            return
         self.seen = True
         with suppress(OSError, ValueError):
             print("\nfinishing what is in flight; ctrl-C again stops at once", file=sys.stderr, flush=True)

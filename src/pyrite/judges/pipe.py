@@ -22,7 +22,8 @@ KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "PY
 """Variables that every program gets; no key is among them."""
 
 _START = """
-import os, resource, sys
+import ctypes, os, resource, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 memory, size = int(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -32,7 +33,7 @@ try:
 except OSError as exc:
     sys.exit(f"{sys.argv[3]}: {exc.strerror}")
 """
-"""Sets the limits on itself and becomes the program."""
+"""Asks to be killed with whoever started it, sets the limits on itself and becomes the program."""
 _PYTHON = (sys.executable, "-I", "-S", "-c", _START)
 
 

@@ -80,6 +80,7 @@ class RewardHf:
                 expected="eyes=ocr" if self._seen.kind == "text" else "no eyes=ocr",
             )
         self._positive = _positive(self._seen, positive)
+        self._model = f"{self._path.resolve().name}-{weights_sha256(self._seen)[:8]}"
         self._device, self._cache = device, cache
         self._engine: Engine | None = None
         self._guard = threading.Lock()
@@ -89,6 +90,9 @@ class RewardHf:
 
     def config(self) -> dict[str, Any]:
         return {
+            "model": self._model,
+            "file_sha256": weights_sha256(self._seen),
+            "licence": "UNKNOWN",
             "architecture": self._seen.architecture,
             "files_sha256": self._seen.files,
             "positive": None if self._positive is None else self._seen.labels[self._positive],
@@ -101,11 +105,10 @@ class RewardHf:
         if self._seen.kind == "text":
             text = shown(package, await reading.texts(package, cache=self._cache))
         score, usage = await asyncio.to_thread(self._score, package, text)
-        model = f"{self._path.name}-{weights_sha256(self._seen)[:8]}"
         if not math.isfinite(score):
             bad = unreadable("off_schema", f"its score is {score}")
-            return Reply(bad.verdict, bad.reason, status=bad.status, usage=usage, model=model)
-        return Reply(None, score=score, usage=usage, model=model)
+            return Reply(bad.verdict, bad.reason, status=bad.status, usage=usage, model=self._model)
+        return Reply(None, score=score, usage=usage, model=self._model)
 
     def _score(self, package: Package, text: str) -> tuple[float, dict[str, Any]]:
         with self._guard:  # one forward pass at a time, on all cores

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyrite.errors import UsageError
 from pyrite.judges.base import Package, Reply
-from pyrite.judges.client.base import CallError
+from pyrite.judges.client.base import Answer, CallError
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.client.http import checked_url
 from pyrite.judges.wire import Conditions, document, identifier, read, unreadable
@@ -67,8 +67,7 @@ class RewardHttp:
             self._spent.failed += 1
             self._spent.requests += exc.requests
             raise
-        self._spent.calls += 1
-        self._spent.requests += response.requests
+        self._spent.add(Answer(text=None, requests=response.requests))  # tokens and cost are not known
         said = read(response.body)
         reply = said.reply
         if said.id is not None and said.id != identifier(package, run):

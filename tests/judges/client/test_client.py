@@ -22,7 +22,7 @@ from pyrite.judges.client.calls import OPENAI, Calls, Options
 from pyrite.judges.client.http import Transport
 from pyrite.judges.client.limits import Limits, Rate
 
-QUICK = Limits(attempt_s=1.0, call_s=8.0, retries=2, backoff_s=0.02)
+QUICK = Limits(attempt_s=15.0, call_s=60.0, retries=2, backoff_s=0.02)
 
 
 @pytest.fixture(autouse=True)

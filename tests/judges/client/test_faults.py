@@ -16,7 +16,9 @@ from pyrite.judges.client.http import Transport
 from pyrite.judges.client.limits import Limits
 
 KEY = "sk-a-secret-of-this-test"
-QUICK = Limits(attempt_s=1.0, call_s=8.0, retries=2, backoff_s=0.02)
+QUICK = Limits(attempt_s=15.0, call_s=60.0, retries=2, backoff_s=0.02)
+HASTY = Limits(attempt_s=0.7, call_s=60.0, retries=2, backoff_s=0.02)
+"""For what never comes: on a busy machine, what does come may take its time."""
 
 
 def asked(server: FaultServer, fault: str, limits: Limits = QUICK, **params: Any) -> Answer | CallError:
@@ -83,10 +85,10 @@ def test_what_is_not_the_model_s_doing_is_an_error_after_so_many_requests(
     endpoint: FaultServer, fault: str, kind: str, requests: int
 ) -> None:
     started = time.monotonic()
-    error = asked(endpoint, fault)
+    error = asked(endpoint, fault, HASTY if kind == "timeout" else QUICK)
     assert isinstance(error, CallError), error
     assert (error.kind, error.requests, endpoint.count[fault]) == (kind, requests, requests)
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < 12
     assert KEY not in f"{error}{error!r}"
     assert error.where == endpoint.url
 
@@ -98,10 +100,10 @@ def test_what_passes_is_asked_again_once(endpoint: FaultServer, fault: str) -> N
     assert isinstance(answer, Answer), answer
     assert (answer.text, answer.requests, endpoint.count[fault]) == (GOOD, 2, 2)
     if fault == "429-seconds":
-        assert 1.0 <= endpoint.asked[1].at - endpoint.asked[0].at < 2.0
+        assert 1.0 <= endpoint.asked[1].at - endpoint.asked[0].at < 4.0
     if fault == "429-date":
-        assert 0.9 <= endpoint.asked[1].at - endpoint.asked[0].at < 3.5
-    assert time.monotonic() - started < 6
+        assert 0.9 <= endpoint.asked[1].at - endpoint.asked[0].at < 6.0
+    assert time.monotonic() - started < 12
 
 
 def test_a_call_ends_in_time_whatever_it_has_left_to_try(endpoint: FaultServer) -> None:
@@ -109,7 +111,7 @@ def test_a_call_ends_in_time_whatever_it_has_left_to_try(endpoint: FaultServer) 
     error = asked(endpoint, "hang", Limits(attempt_s=0.4, call_s=0.6, retries=9, backoff_s=0.01))
     assert isinstance(error, CallError)
     assert (error.kind, error.requests) == ("timeout", 2)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 5
 
 
 def test_a_filter_in_front_of_the_model_is_a_refusal(endpoint: FaultServer) -> None:

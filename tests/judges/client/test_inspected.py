@@ -19,7 +19,9 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # what inspect_ai and its providers warn of is theirs
 ]
 KEY = "sk-a-secret-of-this-test"
-QUICK = Limits(attempt_s=1.5, call_s=12.0, retries=2, backoff_s=0.02)
+QUICK = Limits(attempt_s=20.0, call_s=90.0, retries=2, backoff_s=0.02)
+HASTY = Limits(attempt_s=1.0, call_s=90.0, retries=2, backoff_s=0.02)
+"""For what never comes: on a busy machine, what does come may take its time."""
 SCHEMA = {
     "type": "object",
     "properties": {"verdict": {"type": "string", "enum": ["success", "failure"]}},
@@ -30,7 +32,8 @@ SCHEMA = {
 
 def asked(server: FaultServer, fault: str) -> Answer | CallError:
     async def one() -> Answer | CallError:
-        client = Inspected("openai-api/stub/m", base_url=server.url, key=KEY, limits=QUICK, budget=Budget())
+        limits = HASTY if fault == "hang" else QUICK
+        client = Inspected("openai-api/stub/m", base_url=server.url, key=KEY, limits=limits, budget=Budget())
         parts = (Text(f"fault:{fault} "), Image("0" * 64, "image/png", lambda: b"\x89PNG"))
         params = Params(top_logprobs=3, seed=1)
         try:
@@ -79,7 +82,7 @@ def test_repeats_are_ours_alone_and_errors_are_of_the_same_kinds(
     assert isinstance(error, CallError), error
     assert (error.kind, error.requests, endpoint.count[fault]) == (kind, requests, requests)
     assert KEY not in f"{error}{error!r}"
-    assert time.monotonic() - started < 12
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize("fault", ["500-once", "cut-once", "429-seconds"])

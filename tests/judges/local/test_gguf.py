@@ -48,7 +48,7 @@ WHOLE: dict[str, Value] = {
     "general.architecture": "llama",
     "tokenizer.ggml.tokens": ["a", "b" * 300, "ü"],
     "tokenizer.ggml.scores": [1, 2, 3],
-    "general.name": "My\nModel <b>",
+    "general.name": "My\nModel \x1b<b>",
     "llama.context_length": 4096,
     "llama.rope": 0.5,
     "x.flag": True,

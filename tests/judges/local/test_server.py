@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import signal
@@ -14,10 +15,12 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
+import PIL.Image
 import pytest
+from tests.judges.local.eyes import write_eyes
 
 from pyrite.errors import RunError, UsageError
-from pyrite.judges.client.base import Answer, CallError, Params, Request, Text
+from pyrite.judges.client.base import Answer, CallError, Image, Params, Request, Text
 from pyrite.judges.client.budget import Budget
 from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.client.limits import Limits
@@ -108,7 +111,7 @@ def test_broken_weights_are_an_error_with_the_file_s_name(tmp_path: Path) -> Non
     assert whole is not None
     path = tmp_path / "cut.gguf"
     path.write_bytes(whole.read_bytes()[: 4 << 20])
-    with pytest.raises(RunError, match=r"cut\.gguf"), serve(read(path)):
+    with pytest.raises(RunError, match=r"(?s)cut\.gguf.*not within the file bounds"), serve(read(path)):
         pass
 
 
@@ -163,6 +166,36 @@ def test_one_that_cannot_start_is_tried_once(monkeypatch: pytest.MonkeyPatch) ->
 
     asyncio.run(twice())
     assert tries == [1]
+
+
+def test_an_mmproj_file_gives_it_eyes(tmp_path: Path) -> None:
+    local = LocalModel.find(smoke.NAME, mmproj=str(write_eyes(tmp_path / "eyes.gguf")))
+    client_of_it = LocalClient(local, Limits(), Budget())
+
+    def shown(colour: str) -> Request:
+        file = io.BytesIO()
+        PIL.Image.new("RGB", (100, 80), colour).save(file, "PNG")
+        parts = (Text("What is it?"), Image(colour, "image/png", file.getvalue))
+        return Request(local.name, "", parts, params=Params(max_tokens=4, top_logprobs=2))
+
+    async def all_of_them() -> list[Answer]:
+        try:
+            return [await client_of_it.ask(shown(colour)) for colour in ("red", "blue", "red")]
+        finally:
+            await client_of_it.aclose()
+
+    red, blue, again = asyncio.run(all_of_them())
+    assert red.logprobs == again.logprobs != blue.logprobs
+    assert red.usage.input_tokens == blue.usage.input_tokens
+    assert red.usage.input_tokens is not None
+    assert red.usage.input_tokens > 16, "an image of 56 by 56 pixels is sixteen patches"
+
+
+def test_eyes_that_do_not_fit_are_an_error(tmp_path: Path) -> None:
+    path = write_eyes(tmp_path / "eyes.gguf")
+    path.write_bytes(path.read_bytes()[:-100_000])
+    with pytest.raises(RunError, match="mmproj file made for it"), serve(smoke.smoke_model(), read(path)):
+        pass
 
 
 def test_a_model_without_eyes_is_not_shown_pixels() -> None:

@@ -173,6 +173,7 @@ class Budget:
         next_one = f"${amount:.4f}" if self._in_dollars else f"{amount:.0f} tokens"
         raise CallError(
             "budget",
-            f"the budget of {self.cap} is used up: {unit} are spent, the next call may take {next_one}",
+            f"the budget of {self.cap} is used up",
+            expected=f"a call that may take {next_one} at most, when {unit} are spent",
             next="the same command with a larger --budget goes on",
         )

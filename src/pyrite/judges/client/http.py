@@ -76,7 +76,7 @@ class Transport:
         self._key = key
         self._live: _Live | None = None
         self._failed_in_a_row = 0
-        self._last_failure = ""
+        self._last: tuple[Kind, str] | None = None
         proxies = urllib.request.getproxies()
         parts = urlsplit(self.base_url)
         bypass = urllib.request.proxy_bypass(parts.hostname or "")
@@ -95,12 +95,9 @@ class Transport:
         `tokens` is an estimate for the token rate. `check` may raise `CallError` of a body that is no
         answer after all (an error inside of a 200): it then counts as one.
         """
-        if self._failed_in_a_row >= self.limits.give_up_after:
-            raise CallError(
-                "server",
-                f"not asked: the last {self._failed_in_a_row} calls failed ({self._last_failure})",
-                where=self.base_url,
-            )
+        if self._failed_in_a_row >= self.limits.most_failed and self._last is not None:
+            kind, what = self._last
+            raise CallError(kind, f"not asked: too many calls in a row failed ({what})", where=self.base_url)
         started, requests, live = time.monotonic(), 0, self._here()
         while True:
             left = self.limits.call_s - (time.monotonic() - started)
@@ -233,7 +230,7 @@ class Transport:
     def _give_up(self, failed: _Failed, requests: int) -> NoReturn:
         if failed.kind in ENDPOINT:
             self._failed_in_a_row += 1
-            self._last_failure = failed.what
+            self._last = failed.kind, failed.what
         times = f" ({requests} requests)" if requests > 1 else ""
         raise CallError(
             failed.kind,

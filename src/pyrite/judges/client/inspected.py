@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ FINISH = {"max_tokens": "length", "model_length": "length", "unknown": None}
 _OWN_REPEATS = ("openai", "openai-api", "anthropic", "openrouter", "together", "vllm", "sglang", "ollama")
 """Providers whose SDK repeats by itself unless told not to: repeats would be multiplied."""
 _CUT_CHARS = 300
+_MARKUP = re.compile(r"\[/?(?:bold|blue|red|italic)\]")
+"""Of the terminal, in what inspect_ai says."""
 
 
 class Inspected:
@@ -165,9 +168,9 @@ class Inspected:
             text = f"no answer within {self._limits.attempt_s:g} s"
         if self._key:
             text = text.replace(self._key, "[key]")
-        text = " ".join(text.split())[:_CUT_CHARS]
+        text = " ".join(_MARKUP.sub("", text).split())[:_CUT_CHARS]
         status = _status(cause)
-        kind = _kind(cause, status)
+        kind = _kind(cause, status) if requests else "rejected"
         return CallError(kind, text, where=self._name, status=status, requests=requests)
 
 

@@ -34,7 +34,15 @@ class Limits:
     """A longer Retry-After ends the call at once."""
     max_answer_bytes: int = 4 << 20
     give_up_after: int = 20
-    """Calls that failed one after the other, none between them answered: the endpoint is not asked again."""
+    """Calls that failed one after the other, none between them answered: the endpoint is not asked again.
+
+    At least twice those in flight: they fail together.
+    """
+
+    @property
+    def most_failed(self) -> int:
+        """Failures in a row after which an endpoint is taken for gone."""
+        return max(self.give_up_after, 2 * self.in_flight)
 
     def pause(self, kind: Kind, requests: int, asked_s: float | None) -> float | None:
         """Seconds until the next request after so many; None where there is to be none.

@@ -21,7 +21,10 @@ def main() -> None:
     asked: dict[str, Any] = json.loads(sys.stdin.readline())
     import xllamacpp
 
-    server = xllamacpp.Server(_params(xllamacpp, asked))
+    try:
+        server = xllamacpp.Server(_params(xllamacpp, asked))
+    except RuntimeError:
+        os._exit(1)  # the engine has said why
     out.write(json.dumps({"address": server.listening_address}) + "\n")
     out.close()
     sys.stdin.read()

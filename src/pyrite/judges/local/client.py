@@ -70,6 +70,15 @@ class LocalModel:
         """What stands for it in the cache of answers."""
         return "gguf:" + ":".join(one.sha256 for one in (self.model, self.mmproj) if one is not None)
 
+    def __str__(self) -> str:
+        """Which model it is, for a person."""
+        facts = [f"{self.model.title}, licence {self.model.licence}, sha256 {self.model.sha256}"]
+        if self.mmproj is not None:
+            facts.append(f"mmproj sha256 {self.mmproj.sha256}")
+        if self.model.smoke:
+            facts.append("a chance-level smoke model: its verdicts say nothing")
+        return "; ".join(facts)
+
     def as_json(self) -> dict[str, Any]:
         """For a judge's settings: everything that can change its answers."""
         return identity(self.model, self.mmproj)

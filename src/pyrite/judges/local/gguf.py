@@ -112,7 +112,9 @@ def read(path: Path, *, sha256: str | None = None) -> Gguf:
 
 def _words(said: dict[str, Any], key: str) -> str:
     value = said.get(key)
-    return " ".join(value.split())[:100] if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return "".join(c for c in " ".join(value.split()) if c.isprintable())[:100]
 
 
 def _whole(said: dict[str, Any], key: str, default: int) -> int:

@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -91,7 +91,7 @@ def serve(model: Gguf, mmproj: Gguf | None = None, *, start_s: float = START_S) 
         "threads": idle_cores(),
     }
     process = _start(asked)
-    heard: deque[str] = deque(maxlen=20)
+    heard: deque[str] = deque(maxlen=50)
     drain = threading.Thread(target=_drain, args=(process, heard), daemon=True)
     drain.start()
     try:
@@ -100,7 +100,7 @@ def serve(model: Gguf, mmproj: Gguf | None = None, *, start_s: float = START_S) 
             _stop(process)
             drain.join(STOP_S)
             raise RunError(
-                "the engine could not load this model" + (f": {heard[-1]}" if heard else ""),
+                "the engine could not load this model" + _why(list(heard)),
                 where=str(model.path),
                 expected="a language model that llama.cpp knows"
                 + (", with the mmproj file made for it" if mmproj is not None else ""),
@@ -161,6 +161,13 @@ def _drain(process: subprocess.Popen[bytes], heard: deque[str]) -> None:
     for line in iter(partial(process.stderr.readline, 4096), b""):
         if text := line.decode("utf-8", "replace").strip()[:300]:
             heard.append(text)
+
+
+def _why(heard: Sequence[str]) -> str:
+    """The first error that the engine told, without its clock."""
+    errors = [line.split(" E ", 1)[1] for line in heard if " E " in line]
+    said = " ".join((errors or list(heard[-1:]) or [""])[0].split())
+    return f": {''.join(c for c in said if c.isprintable())}" if said else ""
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
