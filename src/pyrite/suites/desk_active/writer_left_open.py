@@ -118,7 +118,8 @@ def verify(params: Params, home: Path) -> Result:
         like=params.path,
         others=others,
     )
-    return judge(watched, home)
+    found = judge(watched, home)
+    return found._replace(diagnostics={**found.diagnostics, "file": params.path, "read": watched.target})
 
 
 # --- known states ------------------------------------------------------------------------------
@@ -204,19 +205,13 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("notes_changed", make.also(make.note), beside),
         KnownState("copy_too", make.also(make.copy), beside),
         KnownState("document_gone", make.also(lambda home: (home / params.path).unlink()), beside),
-        KnownState(
-            "document_broken", make.also(lambda home: _scribble(home / params.path)), beside
-        ),
+        KnownState("document_broken", make.also(lambda home: _scribble(home / params.path)), beside),
         KnownState("cut_off", make.truncated, partial),
-    )  # fmt: skip
+    )
 
 
 def _scribble(path: Path) -> None:
     path.write_text("done\n")
-
-
-def equivalent(params: Params) -> dict[str, str]:
-    return {}
 
 
 FAMILY = Family(
@@ -236,5 +231,4 @@ FAMILY = Family(
     claim=claim,
     act=act,
     truth_from="acted",
-    equivalent=equivalent,
 )
