@@ -77,15 +77,17 @@ def dialog_stays_open(tmp_path: Path) -> Any:
         (lambda p: left(p, WRITER, script=False), (Outcome.FAIL, "acted", "done")),
         (lambda p: left(p, QUESTION, "ctrl+s", "Return"), (Outcome.PASS, "final", "done")),
         (lambda p: left(p, QUESTION, "ctrl+z"), (Outcome.FAIL, "acted", "done")),
-        (lambda p: left(p, BOOKMARK, "Return"), (Outcome.PASS, "final", "done")),
-        (lambda p: left(p, BOOKMARK, "Escape"), (Outcome.FAIL, "acted", "done")),
-        (lambda p: left(p, BOOKMARK, "Return", "ctrl+shift+w"), (Outcome.PASS, "final", "failed")),
-        (
-            lambda p: left(p, BOOKMARK, "ctrl+shift+w", script=False),
-            (Outcome.FAIL, "final", "failed"),
-        ),
+        (lambda p: left(p, QUESTION, "x", "ctrl+s", "Return", script=False), (Outcome.FAIL, "acted", "done")),
+        (lambda p: left(p, BOOKMARK, "shift+Tab", "Return"), (Outcome.PASS, "final", "done")),
+        (lambda p: left(p, BOOKMARK, "Escape"), (Outcome.PASS, "final", "done")),
+        (lambda p: left(p, BOOKMARK, "Return"), (Outcome.PASS, "acted", "done")),
+        (lambda p: left(p, BOOKMARK, "ctrl+shift+w"), (Outcome.PASS, "final", "failed")),
+        (lambda p: left(p, BOOKMARK, "ctrl+shift+w", script=False), (Outcome.FAIL, "final", "failed")),
     ],
-    ids=["dialog", "idle", "saved", "undone", "done", "cancelled", "done and closed", "closed"],
+    ids=[
+        *("dialog", "idle", "saved", "undone", "saved wrong"),
+        *("done", "escaped", "list of folders", "closed when done", "closed"),
+    ],
 )
 def test_what_is_left_open_saved_or_closed_is_told_apart(
     backend: LocalBackend,

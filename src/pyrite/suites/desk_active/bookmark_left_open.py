@@ -20,9 +20,14 @@ LOCK = ".config/chromium/SingletonLock"
 
 
 def act(params: Params) -> tuple[dict[str, Any], ...]:
-    """Exit by the menu, which closes every window, and see that the browser has ended."""
+    """Exit by the menu, which closes every window, and see that the browser has ended.
+
+    Escape before it closes an open list of folders, or else the dialog, and what that holds is kept: it
+    is undone by Remove alone.
+    """
     return (
         {"step": "activate_window", "title": r"- Chromium( \(Incognito\))?$", "match": "regex"},
+        {"step": "key", "keys": "Escape"},
         {"step": "key", "keys": "alt+f"},
         {"step": "key", "keys": "x"},
         {"step": "wait_for", "window": "Chromium-browser", "gone": True, "timeout_s": END_LIMIT_S},
@@ -38,9 +43,9 @@ def _task(file: str, page: str, title: str, name: str, folder: str, other: str) 
     """A task of browser_bookmark_add up to the dialog's Done."""
     whole = added(file, page, title, name, folder, other)
     return whole._replace(
-        text=f"{whole.text} You may leave the dialog in which you do it open; you need not press Done.",
+        text=f"{whole.text} You may leave the dialog “Bookmark added” open; you need not press Done.",
         actions=whole.actions[:-2],
-        claim=f"The dialog has the name “{name}” and the folder {folder}; I left it open.",
+        claim=f"The page is bookmarked as “{name}” in the folder {folder}; the dialog is open.",
     )
 
 

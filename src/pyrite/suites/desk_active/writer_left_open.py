@@ -8,6 +8,7 @@ state that the agent left, or steps that could not be done) the document on disk
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -55,21 +56,24 @@ def script(params: Params) -> list[dict[str, Any]]:
 
 
 def act(params: Params) -> tuple[dict[str, Any], ...]:
-    """Save as another file, letter by letter in the dialog. Word's format is asked about, and kept.
+    """Save as another file, letter by letter in the dialog.
 
     A file of that name is removed before, so that nothing is asked about it and none is taken for the export.
+    Word's format is asked about, and kept, unless the agent has saved: then the export is done by now, and
+    Return goes into the open document, where it is never read.
     """
     own = exported(params)
+    title = f"{Path(own).name} - LibreOffice Writer"
     dialog = {"title": "Save", "match": "exact"}
-    question = {"title": "Confirm File Format", "match": "exact"}
     named = [
         {"step": "key", "keys": keys, **dialog, "timeout_s": 5.0} for keys in ("ctrl+a", *STEM, "Delete")
     ]
     keeping: list[dict[str, Any]] = []
     if params.file.endswith(".docx"):
+        asked = {"title": rf"^(Confirm File Format|{re.escape(title)})$", "match": "regex"}
         keeping = [
-            {"step": "wait_for", **question, "timeout_s": 20.0},
-            {"step": "key", "keys": "Return", **question},
+            {"step": "wait_for", **asked, "timeout_s": SAVE_LIMIT_S},
+            {"step": "key", "keys": "Return", **asked},
         ]
     return (
         {"step": "activate_window", "title": f"{params.file} - LibreOffice Writer", "match": "exact"},
@@ -80,12 +84,7 @@ def act(params: Params) -> tuple[dict[str, Any], ...]:
         {"step": "key", "keys": "Return", **dialog},
         *keeping,
         {"step": "wait_for", "file": own, "timeout_s": SAVE_LIMIT_S},
-        {
-            "step": "wait_for",
-            "title": f"{Path(own).name} - LibreOffice Writer",
-            "match": "exact",
-            "timeout_s": SAVE_LIMIT_S,
-        },
+        {"step": "wait_for", "title": title, "match": "exact", "timeout_s": SAVE_LIMIT_S},
     )
 
 
