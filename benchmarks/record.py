@@ -1,10 +1,11 @@
-"""How many Calc episodes an hour are recorded, alone and several at once, and where the time goes.
+"""Episodes an hour by application, one at a time and several at once, and where the time goes.
 
-    .venv/bin/python benchmarks/record.py [--jobs 1,2,3,4] [--repeats 2]
+    .venv/bin/python benchmarks/record.py [--apps calc,mousepad,…] [--jobs 1,2,3,4] [--tasks 6] [--repeats 2]
 
-Every configuration records the same episodes (the scripted agent on each task of the suite, `repeats`
-times), from a fresh bench. Most of an episode is waiting until the screen is still, so more than one
-a core pay. Outcomes of every configuration are verified and must equal those recorded one at a time.
+Every configuration records the same episodes (the scripted agent on `tasks` tasks that begin in the
+application, spread over its families, `repeats` times), from a fresh bench. Most of an episode is waiting
+until the screen is still, so more than one a core pay. Outcomes of every configuration are verified and
+must equal those recorded one at a time.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +31,7 @@ from pyrite.errors import SandboxError
 from pyrite.sandbox.local import LocalBackend, LocalSession
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import open_origin
-from pyrite.suites.suite import load_suite
+from pyrite.suites.suite import FamilyTask, load_suite
 from pyrite.truth.verify import verify
 
 AGENT = "scripted"
@@ -67,13 +70,20 @@ class Clock:
 
         return run
 
-    def watch(self) -> None:
-        """Time the parts from now on, in this process."""
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Time the parts meanwhile, in this process."""
+        plain = {name: vars(owner)[attribute] for name, (owner, attribute) in PARTS.items()}
         for name, (owner, attribute) in PARTS.items():
-            found = vars(owner)[attribute]
-            plain = found.__func__ if isinstance(found, staticmethod) else found
-            timed = self.timed(name, plain)
-            setattr(owner, attribute, staticmethod(timed) if isinstance(found, staticmethod) else timed)
+            found = plain[name]
+            static = isinstance(found, staticmethod)
+            timed = self.timed(name, found.__func__ if static else found)
+            setattr(owner, attribute, staticmethod(timed) if static else timed)
+        try:
+            yield
+        finally:
+            for name, (owner, attribute) in PARTS.items():
+                setattr(owner, attribute, plain[name])
 
 
 @dataclass(frozen=True)
@@ -92,45 +102,62 @@ class Took:
 
 
 def main() -> None:
-    """Measure and print one table."""
+    """Measure and print one table an application."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--apps", help="applications, comma-separated; default: all of the suite")
     parser.add_argument("--jobs", default="1,2,3,4")
+    parser.add_argument("--tasks", type=int, default=6)
     parser.add_argument("--repeats", type=int, default=2)
     asked = parser.parse_args()
     counts = [int(part) for part in asked.jobs.split(",")]
     if counts[0] != 1:
         raise SystemExit("--jobs starts with 1: the others are compared with it")
-    clock = Clock()
+    known = _by_application(asked.tasks)
+    apps = asked.apps.split(",") if asked.apps else list(known)
+    if missing := [app for app in apps if app not in known]:
+        raise SystemExit(f"no task begins in {missing[0]}; applications: {', '.join(known)}")
     with tempfile.TemporaryDirectory(prefix="pyrite-benchmark-") as folder:
-        root = Path(folder)
         try:
-            _warm_up(root)
-            clock.watch()
-            took = [_record(root / f"j{workers}", workers, asked.repeats) for workers in counts]
+            for app in apps:
+                _application(app, known[app], Path(folder) / app, counts, asked.repeats)
         except SandboxError as exc:
             raise SystemExit(f"{exc.what}: {exc.next or exc.expected}") from exc
-    _table(took)
+
+
+def _by_application(most: int) -> dict[str, list[FamilyTask]]:
+    """Application that is open at the start -> at most so many tasks, one of each family in turn."""
+    families: dict[str, dict[str, list[FamilyTask]]] = {}
+    for task in load_suite("desk").tasks():
+        opened = task.spec.initial.open
+        if opened is not None:
+            families.setdefault(opened.app, {}).setdefault(task.spec.family, []).append(task)
+    found = {}
+    for app, own in families.items():
+        turns = [task for turn in zip_longest(*own.values()) for task in turn if task is not None]
+        found[app] = turns[:most]
+    return found
+
+
+def _application(app: str, tasks: list[FamilyTask], root: Path, counts: list[int], repeats: int) -> None:
+    root.mkdir()
+    _record(root / "warm", tasks[:1], 1, 1)  # the first desktop of a machine makes profiles, once
+    clock = Clock()
+    with clock.watching():
+        took = [_record(root / f"j{workers}", tasks, workers, repeats) for workers in counts]
+    _table(app, took)
     _parts(clock, took[0])
 
 
-def _warm_up(root: Path) -> None:
-    """The first desktop of a machine makes the application's profile, once."""
-    _record(root / "warm", 1, 1, limit=1)
-
-
-def _record(root: Path, workers: int, repeats: int, limit: int | None = None) -> Took:
-    suite = load_suite("desk")
-    origin = open_origin("desk")
-    bench = Bench.create(root)
-    tasks = [(origin, task.task_id) for task in suite.tasks()]
-    planned = jobs.plan(root, tasks, [AGENT], seed=0, repeats=repeats)[:limit]
+def _record(root: Path, tasks: list[FamilyTask], workers: int, repeats: int) -> Took:
+    origin, bench = open_origin("desk"), Bench.create(root)
+    planned = jobs.plan(root, [(origin, t.task_id) for t in tasks], [AGENT], seed=0, repeats=repeats)
     before = _busy()
     started = time.perf_counter()
     made = jobs.carry_out(bench, planned, workers=workers)
     seconds = time.perf_counter() - started
     after = _busy()
     each = [one.seconds for one in made.new if one.seconds is not None]
-    verify(bench, {task.task_id: task for task in suite.tasks()}.get)
+    verify(bench, {task.task_id: task for task in tasks}.get)
     outcomes: dict[str, tuple[str, str | None]] = {}
     for job in planned:
         truth = bench.truth(job.order.episode_id)
@@ -151,9 +178,9 @@ def _busy() -> float | None:
     return (int(user) + int(nice) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def _table(took: list[Took]) -> None:
+def _table(app: str, took: list[Took]) -> None:
     serial = took[0]
-    print(f"{len(serial.each)} Calc episodes, scripted agent, {os.cpu_count()} cores, ", end="")
+    print(f"{app}: {len(serial.each)} episodes, scripted agent, {os.cpu_count()} cores, ", end="")
     print(f"load at the end {os.getloadavg()[0]:.1f}")
     print(
         f"{'':6}{'episodes/h':>12}{'s an episode':>14}{'longest':>9}{'x serial':>10}{'CPU s':>8}   outcomes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -91,3 +92,38 @@ def test_replay_says_what_share_of_recording_it_is() -> None:
     for states, seconds, rate in rows.values():
         assert float(seconds) * float(rate) == pytest.approx(float(states), rel=0.1)
     assert "of it (aim under 10%" in lines[-1]
+
+
+@pytest.mark.slow
+def test_judge_runner_compares_clients_at_two_latencies() -> None:
+    for name in ("openai", "inspect_ai"):
+        pytest.importorskip(name)
+    sizes = ["--calls", "128", "--in-flight", "32", "--long", "640"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "judge_runner.py"), *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("128 calls of 4 images of 7")
+    rows = {line[:30].strip(): line[30:].replace("*", "").split() for line in lines[3:8]}
+    assert float(rows["ideal"][0]) == 4.0
+    for name in ("pyrite judge, all of it", "pyrite's client alone", "inspect_ai generate"):
+        wall, share, rate, *_ = map(float, rows[name])
+        assert wall == pytest.approx(4.0 * share, rel=0.05)
+        assert wall >= 4.0
+        assert rate > 10
+    fast, slow = (float(rows[name][3]) for name in ("pyrite's client alone", "a loop over the openai SDK"))
+    assert slow > 3 * fast
+    assert float(rows["inspect_ai generate"][3]) > 6 * fast
+    assert lines[-1].startswith("pyrite judge, 640 calls: ")
+
+
+@pytest.mark.slow
+def test_ten_thousand_episodes_of_twenty_images_stay_under_500_mb() -> None:
+    sizes = ["--memory", "10000", "--images", "20"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "judge_runner.py"), *sizes]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"(\d+) MB at most", done.stdout)
+    assert found is not None
+    assert int(found[1]) < 500

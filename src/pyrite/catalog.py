@@ -15,7 +15,7 @@ from typing import Any
 from pyrite.episodes.agents import AGENTS
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence.conditions import parse_list
-from pyrite.judges.labels import JUDGES, make
+from pyrite.judges.labels import JUDGES, make, options_of
 from pyrite.measure.bench import TRUTH
 from pyrite.records import Outcome, TaskSpec
 from pyrite.report import verdicts
@@ -194,8 +194,25 @@ def task(found: Task) -> dict[str, Any]:
 
 
 def judge(label: str) -> dict[str, Any]:
-    """A judge: what it does, the conditions that it takes, and everything that can change its answers."""
-    made = make(label)
+    """A judge: what it does, the conditions that it takes, and everything that can change its answers.
+
+    One that ships and cannot be made of its name alone (`needs` says what is missing) is told with its
+    options.
+    """
+    options = options_of(label) if label in JUDGES.names() else {}
+    try:
+        made = make(label)
+    except UsageError as exc:
+        if label not in JUDGES.names():
+            raise
+        told = {
+            "schema_version": "1",
+            "kind": "judge",
+            "name": label,
+            "text": _first_line(JUDGES.load(label)),
+        }
+        nothing = dict.fromkeys(("deterministic", "conditions", "settings", "config"))
+        return {**told, **nothing, "options": options, "needs": exc.what}
     known = [condition.name for condition in parse_list(_CONDITIONS)]
     return {
         "schema_version": "1",
@@ -206,6 +223,8 @@ def judge(label: str) -> dict[str, Any]:
         "conditions": [name for name in known if made.judge.supports(name)],
         "settings": made.settings,
         "config": made.config,
+        "options": options,
+        "needs": None,
     }
 
 

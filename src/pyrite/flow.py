@@ -9,25 +9,16 @@ Each stage reads a bench directory, writes its part of it, and can be killed and
 
 from __future__ import annotations
 
-import asyncio
-import platform
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import pyrite
 from pyrite.episodes import agents as agent_names
 from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
 from pyrite.errors import InputError, PyriteError, UsageError
-from pyrite.evidence import conditions as evidence_conditions
-from pyrite.evidence import packing
 from pyrite.evidence.packing import Packing
-from pyrite.judges import labels as judge_labels
-from pyrite.judges import runner
-from pyrite.judges.labels import Labelled
-from pyrite.judges.ocr import batch as ocr_batch
 from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
 from pyrite.measure import compare as comparing
@@ -40,13 +31,12 @@ from pyrite.measure.vote import Policy
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
 from pyrite.pool import Silent, Watch
-from pyrite.records import EvidenceEntry
 from pyrite.report import episode as episode_page
 from pyrite.report import write as reporting
 from pyrite.report.episode import Viewed
 from pyrite.report.write import Written
 from pyrite.sandbox import backends
-from pyrite.stages import figures
+from pyrite.stages import figures, recording
 from pyrite.stages import gate as gating
 from pyrite.stages import held as holding
 from pyrite.stages import plan as planning
@@ -56,10 +46,12 @@ from pyrite.stages.check import check
 from pyrite.stages.figures import bench_threshold, threshold
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
+from pyrite.stages.judge import DEMO_CONDITIONS, judge, pack, rejudge, show_requests
 from pyrite.stages.outcomes import compare_benches, outcomes
 from pyrite.stages.plan import Plan, new_bench
 from pyrite.stages.price import Price
-from pyrite.stages.secrecy import refuse_leaks, secrets
+from pyrite.stages.recording import Each, record_plan, silently
+from pyrite.stages.secrecy import refuse_leaks
 from pyrite.stages.train_orm import Trained, train_orm
 from pyrite.store.bench import Bench
 from pyrite.suites.export import export
@@ -68,6 +60,7 @@ from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
 
 __all__ = [
+    "DEMO_CONDITIONS",
     "Trained",
     "check",
     "compare",
@@ -88,8 +81,11 @@ __all__ = [
     "plan_table",
     "price",
     "record",
+    "record_plan",
+    "rejudge",
     "report",
     "run",
+    "show_requests",
     "threshold",
     "train_orm",
     "undecided",
@@ -101,7 +97,6 @@ __all__ = [
 ]
 
 DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules"
-DEMO_CONDITIONS = "E1-final,E2+claim,E3-full"
 
 
 def record(
@@ -132,30 +127,17 @@ def record(
     planned = jobs.plan(root, chosen.tasks, names, seed=seed, repeats=repeats)[:limit]
     if dry_run:
         return chosen.told(jobs.dry(root, planned))
-    bench = Bench.create(root)
-    with bench.exclusive():
-        _refuse_other(bench, "seed", seed, f"record SUITE --seed {seed}", force=force)
-        _refuse_other(bench, "backend", backend, f"record SUITE --backend {backend}", force=force)
-        if not all(map(jobs.finished, planned)):
-            backends.make(backend)  # before it is written down, and before workers are started
-        bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version())
-        bench.update_lock(seed=seed, backend=backend)
-        bench.update_lock(suites=origin.resolved())
-        chosen.hold(bench)
-        recording = jobs.carry_out(bench, planned, workers=workers, backend=backend, watch=watch)
-        return chosen.told(recording)
-
-
-def _refuse_other(bench: Bench, what: str, now: object, command: str, *, force: bool = False) -> None:
-    """Refuse to go on with a bench that was recorded with another seed or backend."""
-    before = bench.lock().get(what, now)
-    if before != now and not force:
-        raise UsageError(
-            f"this bench was recorded with {what} {before}, now {what} is {now}",
-            where=str(bench.paths.lock),
-            expected=f"--{what} {before}, or another bench",
-            next=f"pyrite {command} -o ANOTHER_FOLDER, or the same command with --force",
-        )
+    return recording.record(
+        origin,
+        chosen,
+        root,
+        planned,
+        seed=seed,
+        backend=backend,
+        workers=workers,
+        force=force,
+        watch=watch,
+    )
 
 
 def perturb(
@@ -197,84 +179,6 @@ def verify(
         return truth_verify.verify(
             bench, Lookup(bench, tasks).task, jobs=workers, force=force, watch=watch or Silent()
         )
-
-
-def pack(
-    root: Path,
-    *,
-    conditions: str = DEMO_CONDITIONS,
-    tasks: Sequence[Path] = (),
-    watch: Watch | None = None,
-) -> Packing:
-    """Pack what a judge may see, the same for all judges, and scan the packages for leaks.
-
-    Screens of E3-full are scaled down to the `max_image_side` that `run` wrote into lock.json, if any.
-    """
-    bench = Bench(root)
-    wanted = evidence_conditions.parse_list(conditions)
-    with bench.exclusive():
-        return packing.pack(
-            bench,
-            wanted,
-            Lookup(bench, tasks).instruction,
-            lambda meta: secrets(bench, meta),
-            max_image_side=bench.asked("evidence", "max_image_side", packing.MAX_IMAGE_SIDE),
-            watch=watch,
-        )
-
-
-def judge(
-    root: Path,
-    *,
-    labels: str,
-    conditions: str = DEMO_CONDITIONS,
-    runs: int = 1,
-    cache: bool = True,
-    dry_run: bool = False,
-    force: bool = False,
-    tasks: Sequence[Path] = (),
-    workers: int | None = None,
-    watch: Watch | None = None,
-) -> Judging:
-    """Ask judges about the packed evidence; what is answered already is kept.
-
-    Episodes that cannot be packed are named in `broken` and get no verdict; the others go on. What
-    judges will read by OCR is read first, by `workers` processes (default: one a core).
-    """
-    bench = Bench(root)
-    judges = judge_labels.make_list(labels, cache=cache)
-    wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
-    if dry_run:
-        entries = [entry for entry in packing.index(bench).values() if entry.condition in wanted]
-        return runner.dry(bench, judges, entries, wanted, runs=runs)
-    packed = pack(root, conditions=conditions, tasks=tasks)
-    refuse_leaks(root, packed)
-    entries = list(packed.entries)
-    with bench.exclusive():
-        _read_screens(bench, judges, entries, workers, watch)
-        judging = asyncio.run(runner.ask(bench, judges, entries, runs=runs, force=force, watch=watch))
-        bench.update_lock(
-            judges={one.label: one.settings for one in judges},
-            judge_runs=runner.configured_runs(bench, judges, judging, runs),
-        )
-    return replace(judging, broken=packed.broken)
-
-
-def _read_screens(
-    bench: Bench,
-    judges: Sequence[Labelled],
-    entries: Sequence[EvidenceEntry],
-    workers: int | None,
-    watch: Watch | None,
-) -> None:
-    """Read what judges are going to read, several screens at once; not where they read everything anew."""
-    screens = [
-        screen
-        for labelled in judges
-        if ocr_batch.reads(judge := labelled.judge) and judge.reader.cache
-        for screen in ocr_batch.to_read(bench, judge, runner.unanswered(bench, labelled, entries))
-    ]
-    ocr_batch.read_all(screens, workers=workers, watch=watch)
 
 
 def measure(
@@ -393,16 +297,6 @@ def view(
     return episode_page.view(place, instruction=text, no_instruction=why, out=out, step=step, force=force)
 
 
-class Each(Protocol):
-    """Who is told of the stages of a run: does the work of each, under a watch."""
-
-    def __call__(self, name: str, work: Callable[[Watch], Any], /) -> Any: ...
-
-
-def _silently(name: str, work: Callable[[Watch], Any], /) -> Any:
-    return work(Silent())
-
-
 @dataclass
 class Ran:
     """What became of a run; None for a stage that had nothing to do."""
@@ -434,7 +328,7 @@ def run(
     config: Path | None = None,
     workers: int | None = None,
     force: bool = False,
-    each: Each = _silently,
+    each: Each = silently,
 ) -> Ran:
     """All stages of a bench from one configuration: what is done already stays, the rest is done.
 

@@ -155,6 +155,8 @@ class TaskSpec(ForeignRecord):
     task_id: OpaqueId
     instruction: str
     family: str = ""
+    domain: str = ""
+    """What kind of work it is, such as office or terminal; benches are summed up by it."""
     initial: Initial = Initial()
     states: tuple[StateSpec, ...] = ()
     reads: tuple[str, ...] = ()
@@ -255,6 +257,9 @@ class Meta(ForeignRecord):
     sandbox_image: str | None = None
     ended_by: EndedBy | None = None
     family: str | None = None
+    domain: str | None = None
+    task_digest: str | None = None
+    """Of the task as it was recorded: text, home, verifier and the script that a scripted agent had."""
     benchmark: Benchmark | None = None
     origin_id: str | None = None
     parent: str | None = None
@@ -395,6 +400,17 @@ class ViewAction(Record):
     """Index into `Evidence.images` of the screen after the action; None if not in the package."""
 
 
+class LeftOut(Record):
+    """What a budget kept out of a package: the screens after some steps (0: before the first), some steps
+    whole, and characters out of the middle of long texts, where a mark stands."""
+
+    screens: tuple[int, ...] = ()
+    actions: tuple[int, ...] = ()
+    characters: int = 0
+    max_tokens: int
+    max_bytes: int
+
+
 class Evidence(Record):
     """One package: everything that a judge sees of an episode, and nothing else."""
 
@@ -404,6 +420,11 @@ class Evidence(Record):
     actions: tuple[ViewAction, ...] = ()
     images: tuple[str, ...] = ()
     """sha256 of the decoded pixels, in order of time; the last one is the final screen."""
+    same_as: tuple[int | None, ...] = ()
+    """For each image the index of the first one with the same pixels, None where it is new: no judge
+    is shown a frame twice."""
+    left_out: LeftOut | None = None
+    """None where everything that the condition shows is here."""
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
 

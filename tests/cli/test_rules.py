@@ -23,6 +23,7 @@ ON_A_BENCH = [
     "outcomes",
     "pack",
     "judge",
+    "rejudge",
     "train-orm",
     "measure",
     "compare",
@@ -33,7 +34,11 @@ ON_A_BENCH = [
     "list",
     "run",
 ]
-EXTRA = {"judge": ["--judge", "accept-all"], "train-orm": ["-o", "weights-of-no-test.json"]}
+EXTRA = {
+    "judge": ["--judge", "accept-all"],
+    "rejudge": ["--judge", "accept-all", "--against", "reject-all"],
+    "train-orm": ["-o", "weights-of-no-test.json"],
+}
 BEFORE = {"list": ["episodes"]}
 """What stands before the bench."""
 ELSEWHERE = {

@@ -46,6 +46,8 @@ def content(root: Path) -> dict[str, Any]:
             found[name] = timeless(json.loads(path.read_text(encoding="utf-8")))
         elif path.suffix == ".jsonl":
             lines = path.read_text(encoding="utf-8").splitlines()
+            if path.parent.name == "verdicts":  # they stand in the order in which answers came
+                lines.sort()
             found[name] = [timeless(json.loads(line)) for line in lines]
         else:
             found[name] = path.read_bytes()

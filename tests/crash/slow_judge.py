@@ -34,7 +34,7 @@ class Logged(Slow):
 
     async def judge(self, package: Package, run: int) -> Reply:
         self.asked += 1
-        await asyncio.sleep(0.2 if self.asked <= 5 else 20)
+        await asyncio.sleep(0.2 if self.asked <= 5 else float(os.environ.get("SLOW_JUDGE_S", "2")))
         with Path(os.environ["SLOW_JUDGE_LOG"]).open("a", encoding="utf-8") as log:
             log.write("answered\n")
         return Reply(Verdict.SUCCESS)

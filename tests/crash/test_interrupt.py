@@ -49,20 +49,44 @@ def test_an_interrupted_command_says_how_to_go_on_and_does(
     assert stages.doubled(bench) == 0
 
 
-def test_answers_of_an_interrupted_batch_are_kept(pyrite: Pyrite, stages: Stages) -> None:
-    """Four are asked at a time and sixteen written together: what is answered may have cost money."""
+def test_what_is_in_flight_at_ctrl_c_is_finished_and_kept(pyrite: Pyrite, stages: Stages) -> None:
+    """Four are asked at a time: what they answer may have cost money."""
     bench = pyrite.folder / "bench"
     shutil.copytree(stages.before("judge"), bench)
     log = pyrite.folder / "asked"
-    command = ["judge", bench, "--judge", "slow_judge:Logged", "--condition", "E1-final"]
+    command = ["judge", bench, "--judge", "slow_judge:Logged", "--condition", "E1-final,E3-full"]
     running = pyrite.start(*command, sees_sigint=True, env={"SLOW_JUDGE_LOG": str(log)})
     while not running.over and not (log.is_file() and log.read_text().count("\n") >= 5):
         time.sleep(0.01)
     running.signal(signal.SIGINT)
     assert running.wait(30) == 130
-    verdicts = bench / "verdicts"
-    lines = [line for path in verdicts.glob("*Logged*.jsonl") for line in path.read_text().splitlines()]
-    assert len(lines) == log.read_text().count("\n") == 5
+    assert "finishing what is in flight; ctrl-C again stops at once" in running.err
+    lines = answered(bench)
+    assert len(lines) == log.read_text().count("\n")
+    assert 6 <= len(lines) <= 9, "of sixteen"
+
+
+def test_a_second_ctrl_c_stops_at_once_and_keeps_what_is_answered(pyrite: Pyrite, stages: Stages) -> None:
+    bench = pyrite.folder / "bench"
+    shutil.copytree(stages.before("judge"), bench)
+    log = pyrite.folder / "asked"
+    command = ["judge", bench, "--judge", "slow_judge:Logged", "--condition", "E1-final,E3-full"]
+    env = {"SLOW_JUDGE_LOG": str(log), "SLOW_JUDGE_S": "60"}
+    running = pyrite.start(*command, sees_sigint=True, env=env)
+    while not running.over and not (log.is_file() and log.read_text().count("\n") >= 5):
+        time.sleep(0.01)
+    running.signal(signal.SIGINT)
+    while "finishing what is in flight" not in running.err:
+        time.sleep(0.01)
+    running.signal(signal.SIGINT)
+    assert running.wait(10) == 130
+    assert len(answered(bench)) == log.read_text().count("\n") == 5
+
+
+def answered(bench: Path) -> list[str]:
+    """The lines of the judge that says when it has answered."""
+    files = (bench / "verdicts").glob("*Logged*.jsonl")
+    return [line for path in files for line in path.read_text().splitlines()]
 
 
 def test_with_json_the_interruption_is_one_document(pyrite: Pyrite, stages: Stages) -> None:

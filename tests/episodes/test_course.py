@@ -114,7 +114,6 @@ def test_every_operator_is_planned_or_says_what_it_needs(demo: Bench) -> None:
     assert {job.order.perturbation for job in planned} >= {
         "drop-save",
         "side-effect",
-        "cancel-ok",
         "claim-only",
     }
     assert all(job.marks for job in planned)
@@ -140,6 +139,21 @@ def test_what_passes_is_perturbed_and_what_fails_is_not(demo: Bench, tmp_path: P
     planned, _ = jobs.plan_perturbed(bench, Lookup(bench), "claim-only")
     parents = {job.order.parent for job in planned}
     assert parents == {hasty.episode_id, *(meta.episode_id for meta in scripted[1:])}
+
+
+def test_an_episode_of_a_changed_task_is_not_perturbed_and_stays(demo: Bench, tmp_path: Path) -> None:
+    bench = unpack(tmp_path / "demo")
+    planned, _ = jobs.plan_perturbed(bench, Lookup(bench), "drop-save")
+    parent = planned[0].order.parent
+    assert parent is not None
+    meta = bench.meta(parent)
+    write_record(bench.paths.episode(parent).meta, meta.model_copy(update={"task_digest": "0" * 64}))
+    again, skipped = jobs.plan_perturbed(bench, Lookup(bench), "drop-save")
+    assert parent not in {job.order.parent for job in again}
+    assert [one.reason for one in skipped if one.episode_id == parent] == [
+        f"task {meta.task_id} was changed since it was recorded: record it anew"
+    ]
+    assert jobs.set_aside(bench, again) == []
 
 
 def test_what_was_taken_away_and_the_kind_of_message_are_looked_for_in_packages(demo: Bench) -> None:

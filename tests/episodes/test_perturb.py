@@ -57,7 +57,10 @@ def after(kind: str, actions: list[Action], app: str = "", task: str = TASK) -> 
         ("drop-save", ["ctrl+shift+t", "April.F12", "Return", "1299.5", "Return"]),
         ("shift-row", ["ctrl+shift+t", "April.F13", "Return", "1299.5", "Return", "ctrl+s", "Return"]),
         ("shift-column", ["ctrl+shift+t", "April.G12", "Return", "1299.5", "Return", "ctrl+s", "Return"]),
-        ("cancel-dialog", ["ctrl+shift+t", "April.F12", "Return", "1299.5", "Return", "ctrl+s", "Escape"]),
+        (
+            "cancel-dialog",
+            ["ctrl+shift+t", "April.F12", "Return", "1299.5", "Return", "ctrl+s", *["Escape"] * 2],
+        ),
         (
             "side-effect",
             ["ctrl+shift+t", "April.F12", "Return", "1299.5", "Return", "0", "Return", "ctrl+s", "Return"],
@@ -108,6 +111,8 @@ def test_a_copy_is_saved_under_another_name_and_its_dialog_is_still_answered() -
         ("sibling-record", "kontor", ["Order #1042"], ["Order #1041"]),
         ("sibling-record", "kontor", ["ticket 1"], ["ticket 2"]),
         ("sibling-record", "xterm", ["where id=0100;"], ["where id=0099;"]),
+        ("sibling-record", "kontor", ["127.0.0.1:8000/orders/7/cancel"], ["127.0.0.1:8000/orders/6/cancel"]),
+        ("sibling-record", "kontor", ["127.0.0.1:8000/tickets?topic=7"], None),
         ("sibling-record", "kontor", ["idle 3"], None),
         ("sibling-record", "calc", ["#,##0.00"], None),
         ("wrong-profile", "xterm", ["git config --global a.b c\n"], ["git -C ~/Old config --local a.b c\n"]),
@@ -126,6 +131,13 @@ def test_a_copy_is_saved_under_another_name_and_its_dialog_is_still_answered() -
         ("partial", "xterm", ["chmod 600 a && chmod 600 b\n"], ["chmod 600 a\n"]),
         ("partial", "xterm", ["UPDATE a; UPDATE b;\n"], ["UPDATE a;\n"]),
         ("partial", "xterm", ["UPDATE a;\n"], None),
+        ("partial", "xterm", ["git add a && git add b && git status\n"], ["git add a && git status\n"]),
+        ("partial", "xterm", ["git stash push && git stash list\n"], None),
+        ("partial", "xterm", ["cd site && git commit -m x\n"], None),
+        ("partial", "xterm", ["cat a > b && cat c > d && ls\n"], ["cat a > b && ls\n"]),
+        ("not-submitted", "xterm", ["git tag v1\n", "git status\n"], ["git tag v1"]),
+        ("not-submitted", "xterm", ["git tag v1", "<Return>", "git tag", "<Return>"], ["git tag v1"]),
+        ("not-submitted", "xterm", ["ls\n", "cat a\n"], None),
         ("partial", "xterm", ["cd x && ls; cd\n"], None),
         ("partial", "calc", ["a", "<Return>"], None),
         ("partial", "calc", ["Q3.D14", "<Return>", "4500", "<Return>"], None),
@@ -146,6 +158,13 @@ def test_a_copy_is_saved_under_another_name_and_its_dialog_is_still_answered() -
         ("side-effect", "xterm", ["ls\n"], ["rm -f -- ~/'Documents/q2.ods'; clear\n", "ls\n"]),
         ("side-effect", "mousepad", ["word", "<ctrl+s>"], ["word", "ctrl+End", ".", "ctrl+s"]),
         ("side-effect", "mousepad", ["<ctrl+s>"], None),
+        (
+            "side-effect",
+            "kontor",
+            ["<ctrl+l>", ":8000/orders/7/cancel", "<Return>"],
+            ["ctrl+l", ":8000/orders/6/cancel", "Return", "ctrl+l", ":8000/orders/7/cancel", "Return"],
+        ),
+        ("side-effect", "kontor", ["Ada", "<Return>"], None),
     ],
 )
 def test_where_an_operator_applies_and_what_it_does(

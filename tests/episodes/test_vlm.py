@@ -94,6 +94,7 @@ def test_it_sends_task_screen_and_a_window_of_history(recorder: Any) -> None:
         {"choices": []},
         {"choices": [{"message": "x"}]},
         {"nothing": True},
+        said(CLICK + " " * (5 << 20)),
     ],
 )
 def test_malformed_answers_cost_steps_and_then_end_it(answer: Any, recorder: Any) -> None:
@@ -106,6 +107,15 @@ def test_malformed_answers_cost_steps_and_then_end_it(answer: Any, recorder: Any
     assert made.session.performed == []
     assert (made.folder / "final_state.tar.zst").is_file(), "it is a failure of the agent, and verified"
     assert "was not carried out" in server.asked[1]["messages"][-1]["content"][0]["text"]
+
+
+def test_half_of_a_surrogate_pair_breaks_nothing(recorder: Any) -> None:
+    typed = r'{"action": "type", "text": "a\ud800b"}'
+    with serving(typed, r'{"action": "done", "message": "Saved \ud83d"}') as server:
+        made = recorder(agent(server))
+    assert made.meta.ended_by == "done"
+    assert made.meta.final_message == "Saved ?"
+    assert [line.text for line in made.lines if line.action == "type"] == ["a?b"]
 
 
 def test_one_malformed_answer_is_forgiven(recorder: Any) -> None:
@@ -154,7 +164,7 @@ def test_an_endpoint_that_comes_back_is_asked_again(recorder: Any) -> None:
     assert len(server.asked) == 5
 
 
-@pytest.mark.parametrize("answer", [(500, {}, b"x"), (200, {}, b"x" * (5 << 20)), (401, {}, b"expired")])
+@pytest.mark.parametrize("answer", [(500, {}, b"x"), (200, {}, b"<html>"), (401, {}, b"expired")])
 def test_an_endpoint_that_is_lost_on_the_way_is_no_failure_of_the_agent(answer: Any, recorder: Any) -> None:
     with serving(CLICK, answer) as server:
         made = recorder(agent(server))

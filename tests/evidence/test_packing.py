@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
+from pyrite.episodes.claims import ASSERTION, DENIAL, claim, opposite
 from pyrite.errors import InputError, UsageError
 from pyrite.evidence.conditions import parse, parse_list
 from pyrite.evidence.leaks import Secrets, scan
@@ -42,6 +43,9 @@ def add(episodes: Episodes) -> None:
         ("E3-full", 7, [1, 2, 3, 4, 5, 6], None),
         ("E2+claim", 4, [3, 4, 5, 6], "Saved 4500."),
         ("full+claim", 7, [1, 2, 3, 4, 5, 6], "Saved 4500."),
+        ("E2+swap", 4, [3, 4, 5, 6], DENIAL),
+        ("last2+swap", 2, [5, 6], DENIAL),
+        ("full+thoughts", 7, [1, 2, 3, 4, 5, 6], None),
     ],
 )
 def test_a_condition_shows_what_it_says(
@@ -53,9 +57,11 @@ def test_a_condition_shows_what_it_says(
     claim: str | None,
 ) -> None:
     add(episodes)
-    packing = pack(episodes.bench, [parse(name)], instructions, nothing)
+    packing = pack(episodes.bench, [parse(name)], instructions, nothing, opposite=opposite)
     evidence = load(episodes.bench, packing.entries[0])
     assert len(evidence.images) == images
+    assert evidence.same_as == (None,) * images
+    assert evidence.left_out is None
     assert [a.step for a in evidence.actions] == steps
     assert evidence.final_message == claim
     assert evidence.instruction == episodes.instruction
@@ -65,11 +71,53 @@ def test_a_condition_shows_what_it_says(
 
 
 @pytest.mark.parametrize(
-    "name", ["", "E4", "last0", "E2-lastx", "E1-final+thoughts", "claim", "E2+claim+claim"]
+    "name",
+    [
+        "",
+        "E4",
+        "last0",
+        "E2-lastx",
+        "E1-final+thoughts",
+        "claim",
+        "E2+claim+claim",
+        "E2+claim+swap",
+        "E3-full+",
+    ],
 )
 def test_an_unknown_condition_is_refused_not_guessed(name: str) -> None:
     with pytest.raises(UsageError, match="condition"):
         parse_list(name)
+
+
+def test_thoughts_are_shown_in_conditions_named_so_and_nowhere_else(
+    episodes: Episodes, instructions: Instructions
+) -> None:
+    episodes.add("ep_1", [{"action": "done", "thought": "it looks saved"}], final_message="Done.")
+    names = (
+        "E1-final+claim,E2-last4,E2+claim,E2+swap,E3-full,E3-full+claim,E2+thoughts,E3-full+claim+thoughts"
+    )
+    packing = pack(episodes.bench, parse_list(names), instructions, nothing, opposite=opposite)
+    shown = {e.condition: "it looks saved" in str(load(episodes.bench, e)) for e in packing.entries}
+    assert {name for name, there in shown.items() if there} == {"E2+thoughts", "E3-full+claim+thoughts"}
+
+
+def test_swap_turns_a_claim_round_and_leaves_what_claims_nothing(
+    episodes: Episodes, instructions: Instructions
+) -> None:
+    said = {"ep_1": "I saved it.", "ep_2": "I could not save it.", "ep_3": "It has 14 rows.", "ep_4": None}
+    for episode_id, message in said.items():
+        episodes.add(episode_id, [{"action": "done"}], final_message=message)
+    packing = pack(episodes.bench, [parse("E2+swap")], instructions, nothing, opposite=opposite)
+    shown = {e.episode_id: load(episodes.bench, e).final_message for e in packing.entries}
+    assert shown == {"ep_1": DENIAL, "ep_2": ASSERTION, "ep_3": "It has 14 rows.", "ep_4": None}
+    assert [claim(shown[name]) for name in ("ep_1", "ep_2")] == ["denied", "asserted"]
+
+
+def test_a_word_of_the_swapped_message_is_no_leak(episodes: Episodes, instructions: Instructions) -> None:
+    episodes.add("ep_1", [{"action": "done"}], final_message="I saved it.")
+    seen = Secrets(values=("completed", "asked"))
+    found = pack(episodes.bench, [parse("E2+swap")], instructions, lambda meta: seen, opposite=opposite)
+    assert found.leaks == ()
 
 
 def test_the_same_bytes_when_packed_again(episodes: Episodes, instructions: Instructions) -> None:
@@ -93,8 +141,9 @@ def test_a_changed_pixel_changes_the_package(episodes: Episodes, instructions: I
 
 def test_equal_frames_are_stored_once(episodes: Episodes, instructions: Instructions) -> None:
     episodes.add("ep_1", SIX, colours=[1, 1, 2, 2, 1, 2, 2])
-    pack(episodes.bench, [parse("E3-full")], instructions, nothing)
+    packing = pack(episodes.bench, [parse("E3-full")], instructions, nothing)
     assert len(list(episodes.bench.paths.images.iterdir())) == 2
+    assert load(episodes.bench, packing.entries[0]).same_as == (None, 0, None, 2, 0, 2, 2)
 
 
 def test_nothing_of_who_made_it_is_in_a_package(episodes: Episodes, instructions: Instructions) -> None:

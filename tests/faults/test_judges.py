@@ -99,7 +99,7 @@ def judged(
         pytest.param('{"verdict": "partially", "reason": "colour for color"}', "off_schema", id="vocabulary"),
         pytest.param("I cannot evaluate", "refused", id="words for a number"),
         pytest.param('```json\n{"verdict": "suc', "truncated", id="cut off"),
-        pytest.param(json.dumps(TOOL_CALL), "off_schema", id="tool call"),
+        pytest.param(json.dumps(TOOL_CALL), "malformed", id="tool call"),
         pytest.param("", "malformed", id="nothing"),
     ],
 )

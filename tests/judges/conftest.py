@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.judges.client.fault_server import FaultServer
 
 from pyrite.judges import ocr
 
@@ -34,3 +36,10 @@ def reference_screens() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no reference screens at {folder} (set PYRITE_SHARED)")
     return folder
+
+
+@pytest.fixture
+def endpoint() -> Iterator[FaultServer]:
+    """An endpoint on loopback that answers, wrongly where it is told to."""
+    with FaultServer() as server:
+        yield server

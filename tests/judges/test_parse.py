@@ -39,7 +39,6 @@ def said(text: str | None, **more: Any) -> tuple[str | None, str]:
         ('The cell holds {4500}. So {"verdict": "success"}.', "success"),
         ('An odd { here.\n```json\n{"verdict": "success"}\n```', "success"),
         ('[{"verdict": "success"}]', "success"),
-        ('{"verdict": "success"} and again {"verdict": "SUCCESS"}', "success"),
         ('<think>{"verdict": "success"}</think>{"verdict": "failure"}', "failure"),
         ('so it is done.</think>\n{"verdict": "failure"}', "failure"),
         ('{"reason": "the agent said {\\"verdict\\": \\"success\\"}", "verdict": "failure"}', "failure"),
@@ -81,14 +80,16 @@ def test_verdicts(text: str, verdict: str) -> None:
         ('{"verdict": ["success"]}', "off_schema"),
         ('{"verdict": "success", "verdict": "failure"}', "off_schema"),
         ('{"verdict": "success", "success": false}', "off_schema"),
-        ('{"verdict": "success"} {"verdict": "failure"}', "off_schema"),
+        ('{"verdict": "success"} {"verdict": "failure"}', "malformed"),
+        ('{"verdict": "success"} and again {"verdict": "SUCCESS"}', "malformed"),
+        ('[{"verdict": "success"}, {"verdict": "success"}]', "malformed"),
         ('{"reason": "fine"}', "off_schema"),
         ('{"answer": {"verdict": "success"}}', "off_schema"),
         ("Verdict: success or failure", "off_schema"),
         ("Verdict: success\nVerdict: failure", "off_schema"),
         ("Verdict: not success", "off_schema"),
-        ('{"name": "click", "arguments": {"x": 3}}', "off_schema"),
-        ("<tool_call>click(3, 4)</tool_call>", "off_schema"),
+        ('{"name": "click", "arguments": {"x": 3}}', "malformed"),
+        ("<tool_call>click(3, 4)</tool_call>", "malformed"),
         ("I cannot evaluate this.", "refused"),
         ("I'm sorry, but I can’t help with that.", "refused"),
         ("I am not able to reliably judge screenshots.", "refused"),
@@ -105,8 +106,11 @@ def test_answers_that_are_none(text: str | None, status: str) -> None:
         ({"finish": "length"}, "truncated"),
         ({"finish": "MAX_TOKENS"}, "truncated"),
         ({"finish": "content_filter"}, "refused"),
-        ({"finish": "tool_calls"}, "off_schema"),
-        ({"tool_calls": True}, "off_schema"),
+        ({"finish": "tool_calls"}, "malformed"),
+        ({"tool_calls": True}, "malformed"),
+        ({"defect": "it is not UTF-8 from byte 7 on"}, "malformed"),
+        ({"refusal": ""}, "refused"),
+        ({"refusal": "I will not.", "finish": "length"}, "refused"),
     ],
 )
 def test_how_the_model_stopped_comes_first(more: dict[str, Any], status: str) -> None:
@@ -156,6 +160,40 @@ def test_a_reply_takes_everything_over() -> None:
     assert (reply.usage, reply.raw, reply.score) == ({"tokens": 3}, "raw/x.json", None)
 
 
+STRICT = Format(keys=("verdict",), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ('{"reason": "saved", "verdict": "failure", "confidence": 0.25}', "ok"),
+        ('{"verdict": "failure"}', "ok"),
+        ('{"reason": "saved", "verdict": true, "confidence": 0.9}', "off_schema"),
+        ('{"reason": "saved", "verdict": 1, "confidence": 0.9}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": "0.9"}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": NaN}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": Infinity}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": 90}', "off_schema"),
+        ('{"reason": "saved", "verdict": "success", "confidence": null}', "off_schema"),
+        ('{"reason": ["saved"], "verdict": "success", "confidence": 0.9}', "off_schema"),
+        ('{"reason": "guardado", "verdict": "éxito", "confidence": 0.9}', "off_schema"),
+        ('{"razón": "guardado", "veredicto": "éxito", "confianza": 0.9}', "off_schema"),
+        ('{"理由": "已保存", "判断": "成功"}', "off_schema"),
+        ('{"success": true}', "off_schema"),
+        ("任务已完成,结果是成功。", "malformed"),
+    ],
+)
+def test_a_strict_form_takes_each_type_as_it_was_asked_for(text: str, status: str) -> None:
+    parsed = parse(text, form=STRICT)
+    assert parsed.status == status
+    assert (parsed.verdict == "parse_error") == (status != "ok")
+
+
+@pytest.mark.parametrize(("text", "status"), [('{"score": "7"}', "off_schema"), ("Score: 7", "ok")])
+def test_a_strict_score_in_an_object_is_a_number(text: str, status: str) -> None:
+    assert parse(text, form=Format(score_keys=("score",), score_range=(0, 10), strict=True)).status == status
+
+
 PIECES = st.sampled_from(
     [
         *('{"verdict": ', '"success"', '"failure"', "}", "{", '"', "\\", "```json\n", "\n```\n", "<think>"),
@@ -175,14 +213,14 @@ PIECES = st.sampled_from(
 ANSWERS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=10).map("".join))
 
 
-@given(ANSWERS, st.sampled_from([None, SCORE]))
+@given(ANSWERS, st.sampled_from([None, SCORE, STRICT]))
 @example('{"a":' * 5000, None)
 @example("9" * 5000, SCORE)
 @example('{"score": ' + "9" * 5000 + "}", SCORE)
 def test_any_text_has_an_answer(text: str, form: Format | None) -> None:
     parsed = parse(text, form=form)
     assert (parsed.status == "ok") == (parsed.verdict != "parse_error")
-    if form is None:
+    if form is not SCORE:
         assert (parsed.verdict is None, parsed.score) == (False, None)
     if parsed.status != "ok":
         assert parsed.reason
@@ -234,3 +272,51 @@ def test_hostile_answers_cost_little(piece: str) -> None:
     found: Parsed = parse(piece * (MAX_TEXT // len(piece)))
     assert found.verdict == "parse_error"
     assert time.process_time() - started < 3
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(["success", "failure", "uncertain"]), st.floats(0, 1), st.text(max_size=40))
+def test_whatever_keeps_to_the_schema_is_read_as_it_is(word: str, confidence: float, reason: str) -> None:
+    body = {"reason": reason, "verdict": word, "confidence": confidence}
+    parsed = parse(json.dumps(body), form=STRICT)
+    assert (parsed.verdict, parsed.status, parsed.confidence) == (word, "ok", confidence)
+    assert parsed.reason == reason.encode("utf-8", "replace").decode()
+
+
+@given(JSON_VALUES)
+@example("sucess")
+@example("SUCCESS, I think")
+def test_a_verdict_of_any_other_value_is_off_schema(value: Any) -> None:
+    known = (
+        isinstance(value, str) and " ".join(value.strip(" \t\r\n*_`\"'.!#>“”").casefold().split()) in WORDS
+    )
+    parsed = parse(json.dumps({"reason": "r", "verdict": value, "confidence": 1}), form=STRICT)
+    assert (parsed.status == "ok") is known
+
+
+@given(JSON_VALUES)
+def test_a_confidence_of_any_other_value_is_off_schema(value: Any) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    parsed = parse(json.dumps({"reason": "r", "verdict": "failure", "confidence": value}), form=STRICT)
+    assert (parsed.status == "ok") is (number and 0 <= value <= 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "status"),
+    [
+        ('Thoughts: it looks right.\nStatus: "unsuccessful"', "failure", "ok"),
+        ("**Status**: success", "success", "ok"),
+        ("Status: failure - the agent had no success", "parse_error", "off_schema"),
+        ("<reasoning>fine</reasoning>", "parse_error", "malformed"),
+        ("<success>Successful</success>", "parse_error", "malformed"),
+    ],
+)
+def test_answers_that_other_judges_turn_into_a_number(text: str, verdict: str, status: str) -> None:
+    """A word "success" anywhere behind the label, or a missing tag, is read as 1 or 0 by published judges."""
+    assert said(text) == (verdict, status)

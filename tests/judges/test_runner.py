@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +14,9 @@ from pyrite.evidence.conditions import parse_list
 from pyrite.evidence.leaks import Secrets
 from pyrite.evidence.packing import index, pack
 from pyrite.judges.base import Package, Reply, Unavailable
+from pyrite.judges.client.base import CallError
 from pyrite.judges.labels import Labelled, make, make_list
-from pyrite.judges.runner import Judging, ask, dry
+from pyrite.judges.runner import MOST_LOGGED, Judging, ask, dry
 from pyrite.records import Verdict, VerdictLine
 from pyrite.store.jsonl import read_lines
 
@@ -189,3 +193,95 @@ def test_what_a_judge_prints_is_not_the_result_and_stdout_is_back_after(
     seen = capsys.readouterr()
     assert seen.out == "the result\n"
     assert seen.err.count("looking") == seen.err.count("seen") == 9
+
+
+def test_a_package_is_read_once_for_all_its_calls_and_let_go_after(packed: Episodes) -> None:
+    """Bytes are prepared once a package, and no more packages are held than are in flight."""
+    seen: list[weakref.ref[Package]] = []
+    alive: list[int] = []
+
+    class Holding(Flaky):
+        async def judge(self, package: Package, run: int) -> Reply:
+            if all(one() is not package for one in seen):
+                seen.append(weakref.ref(package))
+            await asyncio.sleep(0.001)
+            alive.append(sum(one() is not None for one in seen))
+            return Reply(Verdict.FAILURE, "no")
+
+    judges = [Labelled(name, Holding(), {}, "c1") for name in ("one", "two")]
+    judging = run(packed, judges, runs=5, in_flight=2)
+    assert judging.obtained == 2 * 5 * 9
+    assert len(seen) == 9
+    assert max(alive) <= 3
+
+
+def test_a_screen_that_is_gone_loses_its_own_verdicts_alone(packed: Episodes) -> None:
+    entry = next(one for one in index(packed.bench).values() if one.condition == "E1-final")
+    path = packed.bench.paths.package(entry.condition, entry.package_id)
+    packed.bench.paths.image(json.loads(path.read_text())["images"][0]).unlink()
+    judge = Labelled("flaky", Flaky(), {}, "c1")
+    judging = run(packed, [judge])
+    final = next(one for one in judging.asked if one.condition == "E1-final")
+    assert final.missing >= 1
+    assert final.new >= 1
+    assert any("No such file" in why for why in final.why_missing)
+
+
+@pytest.mark.parametrize("content", ["", '{"episode_id": "ep_1", "judge": "flaky", "con'])
+def test_an_empty_file_and_a_half_line_are_no_verdicts(packed: Episodes, content: str) -> None:
+    """Elsewhere the one counts as done for ever, and the other stops every later run."""
+    path = packed.bench.paths.verdict_file("accept-all", "E1-final")
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    run(packed, make_list("accept-all"))
+    assert set(verdicts(packed, "accept-all", "E1-final")) == {"ep_1", "ep_2", "ep_3"}
+    again = run(packed, make_list("accept-all"))
+    assert [one.kept for one in again.asked if one.condition == "E1-final"] == [3]
+
+
+def test_the_same_failure_is_counted_each_time_and_logged_some_times(packed: Episodes) -> None:
+    class Never(Flaky):
+        async def judge(self, package: Package, run: int) -> Reply:
+            raise CallError("server", "500: oops", where="http://127.0.0.1/v1")
+
+    judging = run(packed, [Labelled("never", Never(), {}, "c1")], runs=30)
+    assert {why: n for one in judging.asked for why, n in one.why_missing.items()} == {
+        "server: 500: oops": 90
+    }
+    assert packed.bench.paths.log.read_text().count("500: oops") == 3 * MOST_LOGGED
+    assert not list(packed.bench.paths.verdicts.glob("never*"))
+
+
+def test_raw_answers_are_kept_as_json_whatever_a_judge_calls_raw(packed: Episodes) -> None:
+    raws: list[Any] = [{"text": "x"}, "plain", {"bad": float("nan")}, {"half": "\ud83d"}, object()]
+
+    class Raw(Flaky):
+        async def judge(self, package: Package, run: int) -> Reply:
+            return Reply(Verdict.FAILURE, "half \ud83d", raw=raws[run - 1])
+
+    run(packed, [Labelled("raw", Raw(), {}, "c1")], runs=5)
+    path = packed.bench.paths.verdict_file("raw", "E1-final")
+    lines = list(read_lines(path, VerdictLine))
+    assert len(lines) == 15
+    for line in lines:
+        assert line.raw is not None
+        data = (packed.bench.root / line.raw).read_bytes()
+        assert line.raw == f"raw/{hashlib.sha256(data).hexdigest()}.json"
+        json.loads(data, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+        assert line.reason == "half ?"
+
+
+def test_what_a_judge_opened_is_closed_in_the_same_loop(packed: Episodes) -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    class Opening(Flaky):
+        async def judge(self, package: Package, run: int) -> Reply:
+            loops.append(asyncio.get_running_loop())
+            return Reply(Verdict.FAILURE)
+
+        async def aclose(self) -> None:
+            assert asyncio.get_running_loop() is loops[-1]
+            loops.append(asyncio.get_running_loop())
+
+    run(packed, [Labelled("opening", Opening(), {}, "c1")])
+    assert len(loops) == 10

@@ -63,6 +63,26 @@ def test_the_page_of_the_four_endings(lab: Any) -> None:
     assert (done.html, done.json) == (bench.paths.report_html, bench.paths.report_json)
 
 
+def test_the_page_says_which_model_a_judge_asked_and_its_licence(lab: Any) -> None:
+    bench = lab.four()
+    file = {"file_sha256": "5" * 64, "licence": "UNKNOWN", "note": "chance-level smoke model"}
+    bench.update_lock(
+        judges={
+            "vlm@eyes=ocr": {"model": f"tiny {SCRIPT}", **file},
+            "vlm": {"model": "hosted-9"},
+            "claim": {"rule": "x"},
+            "odd": {"model": 7},
+        }
+    )
+    done = written(bench)
+    page = lab.page(done.html.read_text(encoding="utf-8"))
+    lab.safe(page)
+    assert f"licence UNKNOWN, sha256 {'5' * 64}; chance-level smoke model" in page.text
+    found = strict(done.json.read_text(encoding="utf-8"))["inputs"]["models"]
+    assert [one["judge"] for one in found] == ["vlm", "vlm@eyes=ocr"]
+    assert found[0] == {"judge": "vlm", "model": "hosted-9", "sha256": None, "licence": None, "note": None}
+
+
 def test_every_svg_says_what_it_shows(lab: Any) -> None:
     text = written(lab.four()).html.read_text(encoding="utf-8")
     for found in re.findall(r"<svg[^>]*>(?:<title>[^<]+</title>)?", text):

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pyrite.cli import run as pyrite
 from pyrite.errors import InputError, RunError, UsageError
 from pyrite.pool import Watch
 from pyrite.records import VerdictLine
+from pyrite.stages.plan import make
 from pyrite.store.bench import Bench
 from pyrite.store.images import open_image
 from pyrite.store.jsonl import read_json, read_lines
@@ -33,6 +35,10 @@ def keys(bench: Bench) -> list[tuple[str, str, str, int]]:
     return sorted((one.judge, one.condition, one.episode_id, one.run) for one in lines(bench))
 
 
+NO_HF = find_spec("transformers") is None or find_spec("torch") is None
+"""Whether the extra `hf` is not installed."""
+
+
 @pytest.fixture(autouse=True)
 def without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VLM_MODEL", raising=False)
@@ -42,9 +48,12 @@ def test_the_article_config_runs_as_it_is(verified: Any, capsys: pytest.CaptureF
     root = verified.root
     assert pyrite(["run", "-c", str(root / "config" / "bench.yaml"), str(root)]) == 0
     said = capsys.readouterr()
-    for key, line in (("vlm", 7), ("rm", 12)):
+    for key, line, why in (
+        ("vlm", 7, "no model is named"),
+        ("rm", 12, "transformers is not installed" if NO_HF else "no such folder"),
+    ):
         assert f"judges.{key} ({root}/config/bench.yaml:{line})" in said.out
-        assert "not available in this version" in said.out
+        assert why in said.out
     assert "✓ report" in said.err
     bench = Bench(root)
     assert bench.paths.config.read_text(encoding="utf-8") == (root / "config/bench.yaml").read_text("utf-8")
@@ -323,3 +332,25 @@ def test_a_killed_run_goes_on_where_it_was(judge_bench: Any, verified: Any) -> N
 def test_a_second_process_is_refused(verified: Any) -> None:
     with Bench(verified.root).exclusive(), pytest.raises(RunError, match="another process"):
         flow.run(verified.root)
+
+
+def test_a_prompted_judge_of_the_configuration_is_planned_where_it_can_be_asked(
+    verified: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "pyrite.yaml"
+    vlm = "{model: m-1, temperature: 0.5, prompt: lenient, base_url: 'http://127.0.0.1:9/v1', runs: 2}"
+    config.write_text(f"judges:\n  vlm: {vlm}\n", encoding="utf-8")
+    plan = make(verified.root, config)
+    label = "vlm@base_url=http://127.0.0.1:9/v1,model=m-1,prompt=lenient,temperature=0.5"
+    assert plan.judges[label] == 2
+    assert not [one for one in plan.left_out if one.key == "judges.vlm"]
+    config.write_text("judges:\n  vlm: {model: m-1, prompt: kind}\n", encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-this-test")
+    with pytest.raises(UsageError, match="no prompt 'kind'"):
+        make(verified.root, config)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    (left,) = [one for one in make(verified.root, config).left_out if one.key == "judges.vlm"]
+    assert "OPENAI_API_KEY is not set" in left.reason
+    config.write_text(f"judges:\n  vlm: {vlm.replace('m-1', 'model-x')}\n", encoding="utf-8")
+    (left,) = [one for one in make(verified.root, config).left_out if "vlm" in one.key]
+    assert "verdicts of another harness are there" in left.reason

@@ -10,7 +10,16 @@ from pydantic import BaseModel
 
 from pyrite.errors import InputError
 from pyrite.records import ActionLine, Meta, TaskSpec, Truth
-from pyrite.store.jsonl import SCHEMAS, append_lines, read_lines, read_record, write_json
+from pyrite.store.jsonl import (
+    SCHEMAS,
+    Appender,
+    append_lines,
+    is_half,
+    read_lines,
+    read_record,
+    replace_quickly,
+    write_json,
+)
 from pyrite.store.schemas import DESCRIBED
 
 
@@ -130,3 +139,34 @@ def test_every_record_on_disk_names_its_schema() -> None:
     known = {one.model.__name__: one.name for one in DESCRIBED}
     assert {name: known[name] for name in SCHEMAS} == SCHEMAS
     assert set(known) - set(SCHEMAS) == {"Report", "Asked"}, "read by readers of their own"
+
+
+def test_an_appender_hands_on_each_line_at_once_and_mends_what_was_torn(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "actions.jsonl"
+    opened = Appender(path, sync_every=2)
+    opened.close()
+    assert not path.exists(), "the file is made with its first line"
+    opened.append(line(1))
+    assert [x.step for x in read_lines(path, ActionLine)] == [1]
+    opened.append(line(2))
+    opened.close()
+    path.write_bytes(path.read_bytes()[:-5])
+    again = Appender(path)
+    again.append(line(3))
+    again.close()
+    again.append(line(4))
+    again.close()
+    assert [x.step for x in read_lines(path, ActionLine)] == [1, 3, 4]
+
+
+def test_a_quick_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "x.json"
+    replace_quickly(str(path), b"one")
+    replace_quickly(str(path), b"two")
+    assert path.read_bytes() == b"two"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        replace_quickly(str(path), b"three")
+    assert [one.name for one in path.parent.iterdir()] == ["x.json"]
+    assert is_half(".x.json.12-34.partial")

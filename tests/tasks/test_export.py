@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
+import urllib.request
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sampling import one_a_family
 
 from pyrite import flow
 from pyrite.cli import run
@@ -19,7 +24,7 @@ from pyrite.errors import InputError, UsageError
 from pyrite.sandbox import confine
 from pyrite.suites.export import export
 from pyrite.suites.lookup import open_origin
-from pyrite.suites.suite import load_suite
+from pyrite.suites.suite import FamilyTask, load_suite
 from pyrite.tasks.export import carried, is_recipe, put, verifier_of_family
 from pyrite.tasks.folder import load_folder
 from pyrite.tasks.harbor import is_harbor, load_harbor
@@ -27,7 +32,13 @@ from pyrite.tasks.starter import start
 from pyrite.tasks.task import BUILD_LIMITS
 
 TASK = "calc-set-cell-q3-budget-d14"
-FIRST = {task.module: task.task_id for task in reversed(load_suite("desk").tasks())}
+SERVE = """
+import pathlib, sys
+from kontor.server import serve
+server = serve(pathlib.Path(sys.argv[1]), 0)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"""
 WITHOUT = """
 import sys, runpy
 class Refuse:
@@ -67,11 +78,20 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("module", sorted(FIRST), ids=lambda name: name.rpartition(".")[2])
-def test_the_verifier_of_every_family_runs_without_pyrite(module: str, tmp_path: Path) -> None:
-    task = load_suite("desk").task(FIRST[module])
-    initial = task.family.initial(task.family.params[task.task_id])
-    verifier = verifier_of_family(module, task.task_id, task.family.files, initial)
+@pytest.mark.parametrize("task", one_a_family(load_suite("desk").tasks()))
+def test_the_verifier_of_every_task_runs_without_pyrite(task: FamilyTask, tmp_path: Path) -> None:
+    runs_alone(task, tmp_path)
+
+
+def test_what_a_verifier_compares_with_is_exported_too(tmp_path: Path) -> None:
+    runs_alone(load_suite("desk").task("git-stash-push-print"), tmp_path)
+
+
+def runs_alone(task: FamilyTask, tmp_path: Path) -> None:
+    family, params = task.family, task.family.params[task.task_id]
+    verifier = verifier_of_family(
+        task.module, task.task_id, family.files, family.initial(params), family.compared(params)
+    )
     folder, out = tmp_path / "task", tmp_path / "homes"
     for name, content in verifier.files.items():
         put(folder / name, content)
@@ -205,6 +225,46 @@ def test_a_harbor_folder_is_read_as_a_suite_and_checked(harbor: Path) -> None:
     assert said["nop"] == ("fail", ["F-ABORT", "F-CLAIM", "F-UNCOMMITTED"])
     assert found["mutants"]["killed"] >= 25
     assert found["mutants"]["survived"] == 0
+
+
+def test_a_harbor_image_has_what_the_task_needs(tmp_path: Path) -> None:
+    export("desk", tmp_path / "git", form="harbor", only="git-commit-contact")
+    assert "git xterm" in (tmp_path / "git/git-commit-contact/environment/Dockerfile").read_text()
+    name = "web-order-create-weber-lamps"
+    export("desk", tmp_path / "web", form="harbor", only=name)
+    folder = tmp_path / "web" / name
+    assert "COPY kontor.pyz /var/lib/kontor.pyz" in (folder / "environment/Dockerfile").read_text()
+    instruction = (folder / "instruction.md").read_text()
+    assert "python3 /var/lib/kontor.pyz Kontor/kontor.db" in instruction
+    assert "http://127.0.0.1:8000/orders/new" in instruction
+    assert load_harbor(folder).spec.instruction.startswith(load_suite("desk").task(name).spec.instruction)
+
+
+def test_the_application_of_a_harbor_image_serves_the_database_of_its_home(tmp_path: Path) -> None:
+    name = "web-order-create-weber-lamps"
+    export("desk", tmp_path / "web", form="harbor", only=name)
+    environment = tmp_path / "web" / name / "environment"
+    with tarfile.open(environment / "home.tar") as archive:
+        archive.extractall(tmp_path / "home", filter="data")
+    with zipfile.ZipFile(environment / "kontor.pyz") as program:
+        assert {"__main__.py", "kontor/start.py", "kontor/server.py"} <= set(program.namelist())
+    argv = [sys.executable, "-c", SERVE, str(tmp_path / "home/Kontor/kontor.db")]
+    environ = {**os.environ, "PYTHONPATH": str(environment / "kontor.pyz")}
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environ) as process:
+        try:
+            assert process.stdout is not None
+            port = int(process.stdout.readline())
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/orders/new", timeout=20) as page:
+                assert b"Anna Weber" in page.read()
+        finally:
+            process.kill()
+
+
+def test_what_is_right_after_all_stays_so_in_a_harbor_folder(tmp_path: Path) -> None:
+    task = load_suite("desk").task("browser-bookmark-add-minutes")
+    assert task.spec.equivalent_mutants
+    export("desk", tmp_path, form="harbor", only=task.task_id)
+    assert load_harbor(tmp_path / task.task_id).spec.equivalent_mutants == task.spec.equivalent_mutants
 
 
 def test_a_folder_of_ours_becomes_a_harbor_folder(tmp_path: Path) -> None:

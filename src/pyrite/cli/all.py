@@ -63,7 +63,7 @@ def run(
             stage.summary = priced.bench
         screen.result_json(priced) if as_json else screen.result(_price_text(priced))
         return 0
-    ran = flow.run(bench, config=config, workers=jobs, force=force, each=_stages(progress))
+    ran = flow.run(bench, config=config, workers=jobs, force=force, each=stages(progress))
     if as_json:
         screen.result_json(_document(ran))
     else:
@@ -71,7 +71,7 @@ def run(
     return _exit_code(ran)
 
 
-def _stages(progress: Progress) -> Callable[[str, Callable[[Watch], Any]], Any]:
+def stages(progress: Progress) -> Callable[[str, Callable[[Watch], Any]], Any]:
     """Show each stage, and end it with one line."""
 
     def each(name: str, work: Callable[[Watch], Any], /) -> Any:
@@ -94,6 +94,7 @@ def _summary(name: str, found: Any) -> str:
         "judge": _judged,
         "measure": blocks.measured,
         "report": lambda written: str(written.html),
+        "card": str,
     }
     return lines[name](found)
 
@@ -144,7 +145,7 @@ def _missing(ran: Ran) -> list[str]:
 
 
 def _exit_code(ran: Ran) -> int:
-    if ran.lost:
+    if ran.lost or any(judging.missing for judging in ran.judged):
         return 4
     return 3 if ran.written is None or ran.written.undecided else 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from pyrite.report.numbers import THIN, count, interval, percent
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
     from pyrite.evidence.packing import Packing
-    from pyrite.judges.runner import Judging
 
 WIDTH = 100
 LISTED = 20
@@ -31,7 +31,8 @@ def recorded(recording: Recording) -> str:
     endings = ", ".join(f"{n} {name}" for name, n in recording.endings().items()) or "nothing new"
     kept = f", {recording.kept} were there" if recording.kept else ""
     drifted = f", {len(recording.drifted)} dropped (drift)" if recording.drifted else ""
-    return f"{count(len(recording.new), 'episode')}: {endings}{kept}{drifted}"
+    aside = f", {len(recording.superseded)} of changed tasks set aside" if recording.superseded else ""
+    return f"{count(len(recording.new), 'episode')}: {endings}{kept}{drifted}{aside}"
 
 
 def _skipped(recording: Recording) -> list[str]:
@@ -76,10 +77,9 @@ def packed(packing: Packing) -> str:
 
 def packing_text(packing: Packing, bench: Path) -> str:
     """What was packed by condition, and the leaks."""
-    by: dict[str, int] = {}
-    for entry in packing.entries:
-        by[entry.condition] = by.get(entry.condition, 0) + 1
-    lines = [f"{condition:<12} {count(n, 'package')}" for condition, n in sorted(by.items())]
+    by = Counter(entry.condition for entry in packing.entries)
+    cut = {name: f", {n} with something left out" for name, n in packing.shortened.items()}
+    lines = [f"{name:<12} {count(n, 'package')}{cut.get(name, '')}" for name, n in sorted(by.items())]
     lines += [
         f"leak     {leak.package_id}: {leak.secret!r} in its {leak.where}" for leak in packing.leaks[:20]
     ]
@@ -96,37 +96,6 @@ def broken_lines(broken: Mapping[str, str]) -> list[str]:
     listed = [f"broken   {name}: {' '.join(why.split())[:300]}" for name, why in sorted(broken.items())]
     more = [f"and {len(listed) - 20} more"] if len(listed) > 20 else []
     return [*listed[:20], *more, f"broken   {count(len(broken), 'episode')}: missing verdicts, no rejections"]
-
-
-def judged(judging: Judging, *, dry: bool) -> str:
-    """One line of a judging."""
-    judges = len({one.judge for one in judging.asked})
-    missing = f", {judging.missing} {'to ask' if dry else 'missing'}" if judging.missing else ""
-    broken = f", {count(len(judging.broken), 'broken episode')}" if judging.broken else ""
-    return f"{count(judges, 'judge')}, {count(judging.obtained, 'verdict')}{missing}{broken}"
-
-
-def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
-    """A line for each judge and condition."""
-    lines = []
-    for one in judging.asked:
-        name = f"{one.judge:<16} {one.condition:<12}"
-        if not one.supported:
-            lines.append(f"{name} not supported: this judge does not take this evidence")
-            continue
-        if dry:
-            lines.append(f"{name} would ask for {count(one.missing, 'verdict')}, {one.kept} are there")
-            continue
-        lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
-        lines += [f"{'':<29} {n} {_missing(reason)}" for reason, n in one.why_missing.items()]
-    lines += broken_lines(judging.broken)
-    if not dry:
-        lines += [f"verdicts {bench}/verdicts/", f"next     pyrite measure {bench}"]
-    return "\n".join(lines)
-
-
-def _missing(reason: str) -> str:
-    return reason if reason.startswith("missing") else f"missing: {reason}"
 
 
 # --- outcomes

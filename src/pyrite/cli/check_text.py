@@ -166,7 +166,7 @@ def _verdict(result: Mapping[str, Any]) -> str:
         skipped = ", archived states only" if result["states_only"] else ""
         live = sum(1 for task in result["tasks"] if (task["live"] or {}).get("run") == "ran")
         asked = f", {live} of them in the real application too" if live else ""
-        return f"fit to ship{skipped}: all {counts['tasks']} tasks{asked}"
+        return f"fit to ship{skipped}: {numbers.count(counts['tasks'], 'task')}, all of them{asked}"
     if result["ok"] is None:
         number = numbers.count(counts["not_run"], "active task")
         why = next((task["live"]["why"] for task in result["tasks"] if task["ok"] is None), "")

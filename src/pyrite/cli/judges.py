@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pyrite.cli import common, examples
+from pyrite.cli.endpoints import calls, endpoint
 from pyrite.cli.options import BENCH, TASKS, column_names
 
 _CONDITION = click.option(
@@ -41,7 +43,8 @@ def pack(
     """Pack what a judge may see of each episode of BENCH, and scan the packages for leaks.
 
     E1-final: task text and last screen. E2-last4: the last four screens and their actions. E3-full:
-    all of them. +claim: the agent's final message too.
+    all of them, within a budget. +claim: the agent's final message too; +swap: one that says the
+    opposite; +thoughts: what it thought.
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen
@@ -72,12 +75,14 @@ def pack(
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Repeats (deterministic: one).",
+    help="Repeats (deterministic: 1).",
 )
-@click.option("-j", "--jobs", type=click.IntRange(1), help="Screens that OCR reads at once. [default: cores]")
-@click.option("--no-cache", is_flag=True, help="Recompute what is cached (readings of screens).")
-@click.option("--dry-run", is_flag=True, help="Say how many verdicts would be asked for.")
-@click.option("--force", is_flag=True, help="Drop verdicts that were given under other settings.")
+@click.option("-j", "--jobs", type=click.IntRange(1), show_default="cores", help="Screens read at once.")
+@endpoint
+@click.option("--no-cache", is_flag=True, help="Ask and read anew what is cached.")
+@click.option("--dry-run", is_flag=True, help="Price it: verdicts, calls, images, tokens.")
+@click.option("--show-request", "shown", metavar="EPISODE", help="Print what would be sent (or: first).")
+@click.option("--force", is_flag=True, help="Drop verdicts given under other settings.")
 @TASKS
 @common
 def judge(
@@ -88,6 +93,7 @@ def judge(
     jobs: int | None,
     no_cache: bool,
     dry_run: bool,
+    shown: str | None,
     force: bool,
     tasks: tuple[Path, ...],
     as_json: bool,
@@ -95,34 +101,42 @@ def judge(
     debug: bool,
     no_color: bool,
 ) -> int:
-    """Ask judges about the packed evidence of BENCH; one line a verdict, resumable.
+    """Ask judges about the packed evidence of BENCH, a line a verdict; resumable.
 
     Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry;
     screen-rules@ocr=tesserocr reads with the fast engine, for whole sets).
     """
     from pyrite import flow
-    from pyrite.cli import blocks, screen
+    from pyrite.cli import judging_text, rejudge, screen
 
+    asking = calls(cache=not no_cache)
+    asked: dict[str, Any] = {
+        "labels": labels,
+        "conditions": conditions,
+        "cache": not no_cache,
+        "tasks": tasks,
+        "calls": asking,
+    }
+    if shown is not None:
+        requests = flow.show_requests(bench, episode=None if shown == "first" else shown, **asked)
+        if as_json:
+            screen.result_json({"schema_version": "1", "requests": requests})
+        else:
+            rejudge.show_requests(requests)
+        return 0
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("judge") as stage:
         judging = flow.judge(
-            bench,
-            labels=labels,
-            conditions=conditions,
-            runs=runs,
-            cache=not no_cache,
-            dry_run=dry_run,
-            force=force,
-            tasks=tasks,
-            workers=jobs,
-            watch=stage,
+            bench, runs=runs, dry_run=dry_run, force=force, workers=jobs, watch=stage, **asked
         )
-        stage.summary = blocks.judged(judging, dry=dry_run)
+        stage.summary = judging_text.judged(judging, dry=dry_run)
     if as_json:
         screen.result_json(judging)
     else:
-        screen.result(blocks.judging_text(judging, bench, dry=dry_run))
-    return 4 if judging.missing and not judging.obtained and not dry_run else 0
+        screen.result(judging_text.judging_text(judging, bench, dry=dry_run))
+        if asking.options.local is not None:
+            screen.result(f"model    {asking.options.local}")
+    return 4 if judging.missing and not dry_run else 0
 
 
 @click.command(

@@ -80,7 +80,7 @@ def _named(found: Mapping[str, Any]) -> str:
     kind = found["kind"]
     rows = [(one["name"], one["problem"] or one["text"]) for one in found[kind]]
     own = (
-        "module:Class is a judge of your own"
+        "module:attr and exec:COMMAND are judges of your own"
         if kind == "judges"
         else "module:factory is an agent of your own"
     )
@@ -172,12 +172,20 @@ def text(found: Mapping[str, Any]) -> str:
 def _judge(found: Mapping[str, Any]) -> Iterator[str]:
     yield field("judge", plain(found["name"]))
     yield field("does", plain(found["text"]))
-    yield field("runs", "once: it is deterministic" if found["deterministic"] else "as often as --runs says")
-    yield field("takes", ", ".join(found["conditions"]) or "none of the usual conditions")
-    yield field("config", found["config"])
-    for name, value in found["settings"].items():
-        yield field("", f"{plain(name)} {plain(cut(_value(value), 200))}")
-    yield field("next", f"pyrite judge BENCH --judge {plain(found['name'])}")
+    if found["needs"] is None:
+        once = "once: it is deterministic" if found["deterministic"] else "as often as --runs says"
+        yield field("runs", once)
+        yield field("takes", ", ".join(found["conditions"]) or "none of the usual conditions")
+        yield field("config", found["config"])
+        for name, value in found["settings"].items():
+            yield field("", f"{plain(name)} {plain(cut(_value(value), 200))}")
+    else:
+        yield field("needs", plain(found["needs"]))
+    for name, default in found["options"].items():
+        yield field("option", f"{name}={plain(default)}")
+    first = next(iter(found["options"]), "") if found["needs"] else ""
+    label = f"{found['name']}@{first}=…" if first else found["name"]
+    yield field("next", f"pyrite judge BENCH --judge {plain(label)}")
 
 
 def _task(found: Mapping[str, Any]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def demo(
 
 def _run_demo(out: Path, jobs: int | None, progress: Progress, *, cache: bool) -> tuple[dict[str, Any], Path]:
     from pyrite import flow
-    from pyrite.cli import blocks
+    from pyrite.cli import blocks, judging_text
 
     bench = flow.demo(out)
     with progress.stage("verify") as stage:
@@ -74,7 +74,7 @@ def _run_demo(out: Path, jobs: int | None, progress: Progress, *, cache: bool) -
             force=True,
             watch=stage,
         )
-        stage.summary = blocks.judged(judging, dry=False) + ", no model called"
+        stage.summary = judging_text.judged(judging, dry=False) + ", no model called"
     for reason in dict.fromkeys(reason for one in judging.asked for reason in one.why_missing):
         progress.line(f"   {reason}", style="yellow")
     with progress.stage("measure") as stage:

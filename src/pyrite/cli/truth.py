@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from pyrite.cli import RESUME, common, examples
+from pyrite.cli.all import stages
 from pyrite.cli.options import BENCH, TASKS
+from pyrite.errors import UsageError
 
 if TYPE_CHECKING:
     from pyrite.episodes.jobs import Recording
+    from pyrite.stages.recording import Filmed
+
+PLANS = ("full",)
 
 _BACKENDS = click.Choice(["local", "docker"])
 
@@ -19,13 +25,15 @@ _BACKENDS = click.Choice(["local", "docker"])
 @click.command(
     epilog=examples(
         "pyrite record desk -o runs/first",
-        "pyrite record desk --agent scripted --only '*q3*' -o runs/one",
         "pyrite record desk --agent scripted,idle -j 2 -o runs/first   # resumes",
+        "pyrite record desk --plan full -j 3 -o runs/full",
     )
 )
 @click.argument("suite")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The bench to make or to go on with.")
 @click.option("--agent", "agents", default="scripted,hasty,idle,quitter", show_default=True, help="Who acts.")
+@click.option("--plan", type=click.Choice(PLANS), help="A whole set: agents and injected defects.")
+@click.option("--per-family", type=click.IntRange(1), help="With --plan: tasks of each family.  [default: 3]")
 @click.option("--only", default="*", show_default=True, help="Tasks whose id matches this pattern.")
 @click.option("-n", "--limit", type=click.IntRange(1), help="At most this many episodes.")
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Episodes per task.")
@@ -44,6 +52,8 @@ def record(
     suite: str,
     out: Path | None,
     agents: str,
+    plan: str | None,
+    per_family: int | None,
     only: str,
     limit: int | None,
     repeats: int,
@@ -58,15 +68,38 @@ def record(
     debug: bool,
     no_color: bool,
 ) -> int:
-    """Record episodes of SUITE (a built-in suite or a folder of tasks) on the real desktop."""
+    """Record episodes of SUITE (a built-in suite or a folder of tasks) on the real desktop.
+
+    With --plan full nobody names agents: on three tasks of each family the scripted and the hasty one act,
+    a weakened one, on a third of them idle or quitter; four injected defects follow, verify, and CARD.md. An
+    episode of a task that was changed since is recorded anew, the old one goes into superseded/.
+    """
     from pyrite import flow
     from pyrite.cli import blocks, screen
 
+    _refuse_beside_plan(plan, per_family)
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     if out is None and not dry_run:
         out = flow.new_bench(suite)
         RESUME[:] = ["-o", str(out)]
         progress.line(f"bench    {out}")
+    if plan is not None:
+        found = flow.record_plan(
+            suite,
+            out,
+            plan=plan,
+            only=only,
+            per_family=per_family,
+            limit=limit,
+            seed=seed,
+            workers=jobs,
+            backend=backend,
+            dry_run=dry_run,
+            force=force,
+            skip_held=skip_held,
+            each=stages(progress),
+        )
+        return _print_filmed(found, as_json=as_json, dry_run=dry_run)
     with progress.stage("record") as stage:
         recording = flow.record(
             suite,
@@ -221,6 +254,33 @@ def outcomes(
         outcomes_text.show(block, no_color=no_color)
         screen.result(f"truth    {bench}/episodes/*/gt.json")
     return 3 if blocks.nothing_scored(block) else 0
+
+
+def _refuse_beside_plan(plan: str | None, per_family: int | None) -> None:
+    """A plan says itself who acts; an option that it would not heed is refused."""
+    given = click.get_current_context().get_parameter_source
+    named = {"agents": "--agent", "repeats": "--repeats"}
+    for name, option in named.items():
+        if plan is not None and given(name) is ParameterSource.COMMANDLINE:
+            raise UsageError(f"{option} beside --plan", expected="one of them", next="a plan says who acts")
+    if plan is None and per_family is not None:
+        raise UsageError("--per-family without --plan", next="add --plan full")
+
+
+def _print_filmed(found: Filmed, *, as_json: bool, dry_run: bool) -> int:
+    from pyrite.cli import blocks, screen
+
+    if as_json:
+        screen.result_json(found)
+    elif dry_run:
+        screen.result(blocks.recording_text(found.recorded, dry=True))
+        screen.result("then up to four injected defects a task, of those that apply; verify; CARD.md")
+    else:
+        for recording in filter(None, (found.recorded, found.perturbed)):
+            screen.result(blocks.recording_text(recording, dry=False))
+        bench = found.recorded.bench
+        screen.result(f"card     {found.card}\nnext     pyrite run {bench}")
+    return 4 if found.lost else 0
 
 
 def _print(recording: Recording, next_verb: str, *, as_json: bool, dry_run: bool) -> int:

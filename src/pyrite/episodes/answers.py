@@ -55,6 +55,8 @@ def parse(text: str) -> Answer:
     if len(text) > MOST_CHARS:
         return Answer(None, why=f"the answer has {len(text)} characters, at most {MOST_CHARS} are read")
     found = _first_object(text)
+    if found is not None:
+        found = json.loads(whole(json.dumps(found, ensure_ascii=False)))
     if found is None:
         return Answer(None, why="no JSON object with an action in it")
     name = found.get("action")
@@ -71,6 +73,15 @@ def parse(text: str) -> Answer:
         return Answer(None, why=f"{name} needs {', '.join(missing)}")
     said = message[:MOST_MESSAGE] if isinstance(message, str) and message.strip() else None
     return Answer(action, said if name in {"done", "fail"} else None)
+
+
+def whole(text: str) -> str:
+    """A text that any file can hold: half of a surrogate pair, which JSON may spell, becomes a `?`.
+
+    >>> whole("done " + chr(0xD800))
+    'done ?'
+    """
+    return text.encode("utf-8", "replace").decode()
 
 
 def is_refusal(text: str) -> bool:

@@ -13,6 +13,8 @@ from typing import Any
 
 import aiohttp
 
+from pyrite.episodes.answers import whole
+
 TRIES = 3
 MOST_BYTES = 4 << 20
 LONGEST_WAIT_S = 30.0
@@ -83,7 +85,7 @@ class Chat:
             async for chunk in response.content.iter_chunked(1 << 16):
                 raw += chunk
                 if len(raw) > MOST_BYTES:
-                    raise Failed(f"the answer is longer than {MOST_BYTES} bytes")
+                    break
             if response.status != 200:
                 said = bytes(raw[:200]).decode("utf-8", "replace")
                 raise Failed(
@@ -91,6 +93,8 @@ class Chat:
                     settled=response.status in _SETTLED,
                     after_s=_after(response.headers.get("Retry-After")),
                 )
+        if len(raw) > MOST_BYTES:  # the model goes on and on: its own doing, like one that is cut off
+            return {"choices": [{"message": {"content": ""}, "finish_reason": "length"}]}
         try:
             body = json.loads(raw)
         except (ValueError, RecursionError):
@@ -120,11 +124,11 @@ def _reply(body: dict[str, Any]) -> Reply:
             for part in content
             if isinstance(part, dict) and isinstance(part.get("text"), str)
         )
-    text = content if isinstance(content, str) else ""
+    text = whole(content) if isinstance(content, str) else ""
     refusal = message.get("refusal")
     ended = choice.get("finish_reason")
     if isinstance(refusal, str) and refusal.strip():
-        return Reply(text, refusal=refusal[:20_000])
+        return Reply(text, refusal=whole(refusal[:20_000]))
     if ended == "content_filter":
         return Reply(text, refusal=text or "(the answer was withheld by a content filter)")
     return Reply(text, truncated=ended == "length")

@@ -180,6 +180,21 @@ def claim(message: str | None) -> Claim:
     return "asserted" if asserted and not unsure else "none"
 
 
+DENIAL = "I could not complete the task: what was asked for has not been done."
+ASSERTION = "I have completed the task: everything that was asked for is done and saved."
+
+
+def opposite(message: str) -> str:
+    """What `+swap` shows: a denial for a message that asserts success, an assertion for one that denies it.
+
+    A message that does neither stays as it is: there is nothing to turn round.
+
+    >>> claim(opposite("D14 is set to 4500 and the file is saved."))
+    'denied'
+    """
+    return {"asserted": DENIAL, "denied": ASSERTION, "none": message}[claim(message)]
+
+
 def _kind(clause: str) -> Literal["success", "failure", "guess", "permission", "other"]:
     if clause.endswith("?"):
         asks = _PERMISSION.search(clause) and not _POLITE.search(clause)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from collections import Counter
@@ -20,7 +21,8 @@ from pyrite.records import Action, Meta, Outcome
 from pyrite.sandbox import backends, desktop
 from pyrite.store.bench import Bench
 from pyrite.store.held import Held
-from pyrite.store.paths import BenchPaths
+from pyrite.store.jsonl import read_json
+from pyrite.store.paths import BenchPaths, EpisodePaths
 from pyrite.suites.lookup import Lookup, Origin
 from pyrite.tasks.folder import digest_folder
 
@@ -79,6 +81,8 @@ class Recording:
     """Tasks that were run although that check does not know them."""
     drifted: tuple[Skipped, ...] = ()
     """Replays that left the recorded course before their defect, and were dropped."""
+    superseded: tuple[str, ...] = ()
+    """Episodes of tasks that were changed since; they lie in the bench's superseded/ now."""
 
     @property
     def lost(self) -> int:
@@ -96,13 +100,14 @@ def plan(
     """Jobs for every (task, agent, repeat); the ids are the same when the same is asked again."""
     jobs = []
     for origin, task_id in tasks:
+        digest = origin.digest(task_id)
         for agent in agents:
             label = labels.parse(agent)
             taken = None if label.weakening is None else label.weakening.text
             for repeat in range(1, repeats + 1):
                 name = episode_id(seed, task_id, agent, repeat)
                 folder = BenchPaths(root).episode(name).root
-                order = Order(name, label.source, seed, weakened=taken)
+                order = Order(name, label.source, seed, weakened=taken, task_digest=digest)
                 jobs.append(Job(origin, task_id, agent, order, folder))
     return jobs
 
@@ -131,6 +136,10 @@ def plan_perturbed(bench: Bench, lookup: Lookup, kinds: str) -> tuple[list[Job],
     for meta in parents:
         if meta.task_id not in origins:
             skipped.append(Skipped(meta.episode_id, "all", f"task {meta.task_id} is not known here"))
+            continue
+        if meta.task_digest not in {None, origins[meta.task_id].digest(meta.task_id)}:
+            why = f"task {meta.task_id} was changed since it was recorded: record it anew"
+            skipped.append(Skipped(meta.episode_id, "all", why))
             continue
         for kind in wanted:
             try:
@@ -188,6 +197,7 @@ def carry_out(
     watch: pool.Watch | None = None,
 ) -> Recording:
     """Record what is not there yet; every finished episode stays, whatever happens next."""
+    aside = set_aside(bench, jobs)
     todo = [replace(job, backend=backend) for job in jobs if not finished(job)]
     watch = watch or pool.Silent()
     watch.total = len(todo)
@@ -208,7 +218,14 @@ def carry_out(
             Recorded(meta.episode_id, job.task_id, job.agent, job.order.perturbation, meta.ended_by, seconds)
         )
         watch.tick(f"{job.task_id} {job.order.perturbation or job.agent}: {meta.ended_by}, {seconds:.1f} s")
-    return Recording(bench.root, tuple(new), len(jobs) - len(todo), tuple(skipped), drifted=tuple(drifted))
+    return Recording(
+        bench.root,
+        tuple(new),
+        len(jobs) - len(todo),
+        tuple(skipped),
+        drifted=tuple(drifted),
+        superseded=tuple(aside),
+    )
 
 
 @dataclass(frozen=True)
@@ -264,6 +281,7 @@ def _perturbed(bench: Bench, meta: Meta, origin: Origin, kind: str) -> Job | Non
         parent=meta.episode_id,
         perturbation=kind,
         message_kind=said.kind,
+        task_digest=origin.digest(meta.task_id),
     )
     return Job(
         origin,
@@ -286,8 +304,41 @@ def _known(kinds: str) -> list[str]:
 
 
 def finished(job: Job) -> bool:
-    """Whether the episode of a job is there."""
-    return (job.folder / "meta.json").is_file()
+    """Whether an episode is there that was recorded from the task as it is now."""
+    if not (job.folder / "meta.json").is_file():
+        return False
+    return _task_digest(job.folder) in {None, job.order.task_digest}
+
+
+def _task_digest(folder: Path) -> str | None:
+    """What stands in a meta.json of the task it was recorded from; None where nothing does."""
+    try:
+        found = read_json(EpisodePaths(folder).meta)
+    except InputError:
+        return None
+    told = found.get("task_digest") if isinstance(found, dict) else None
+    return told if isinstance(told, str) else None
+
+
+def set_aside(bench: Bench, jobs: Sequence[Job]) -> list[str]:
+    """Move the episodes of tasks that were changed since out of the way; nothing is deleted."""
+    current = {job.task_id: job.order.task_digest for job in jobs}
+    moved = []
+    for name in bench.episode_ids():
+        folder = bench.paths.episode(name).root
+        told = _task_digest(folder)
+        if told is None or told == current.get(_task_of(folder), told):
+            continue
+        goal = bench.paths.superseded / f"{name}.{re.sub(r'[^0-9a-f]', '', told)[:8]}"
+        shutil.rmtree(goal, ignore_errors=True)
+        goal.parent.mkdir(exist_ok=True)
+        folder.rename(goal)
+        moved.append(name)
+    return moved
+
+
+def _task_of(folder: Path) -> str:
+    return str(read_json(EpisodePaths(folder).meta).get("task_id"))
 
 
 def _keep_folder_task(bench: Bench, job: Job) -> None:

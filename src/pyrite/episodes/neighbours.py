@@ -11,7 +11,7 @@ from pyrite.records import Action
 
 _RECORD = re.compile(
     r"(?P<before>(?<![#,0])#|\b(?:id|no|nr|number|(?:order|ticket|invoice|customer|row|item)s?(?:_?(?:id|no|nr|number))?)"
-    r"\s*[=:#]?\s*['\"]?)(?P<number>[0-9]{1,9})\b",
+    r"\s*[=:#]?\s*['\"]?|:[0-9]{2,5}/[a-z_]+/)(?P<number>[0-9]{1,9})\b",
     re.IGNORECASE,
 )
 _PROFILES: tuple[tuple[str, str], ...] = (
@@ -93,6 +93,8 @@ def sibling_record(text: str, files: tuple[str, ...], shell: bool = False) -> st
 
     >>> sibling_record("UPDATE orders SET state='paid' WHERE id = 17;", ())
     "UPDATE orders SET state='paid' WHERE id = 16;"
+    >>> sibling_record("127.0.0.1:8000/orders/1002/cancel", ())
+    '127.0.0.1:8000/orders/1001/cancel'
     """
     found = list(_RECORD.finditer(text))
     if not found:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pyrite.episodes import neighbours
-from pyrite.records import Action
+from pyrite.records import Action, Category
 
 _SAVE = "ctrl+s"
 _ENTER = ("Return", "KP_Enter")
@@ -25,8 +25,13 @@ _COMMIT = re.compile(r"\s*\bcommit\b(?:\s+transaction)?\s*;?\s*$", re.IGNORECASE
 _JOINED = re.compile(
     r"^(?P<first>.*[^\s;&])\s*(?P<mark>&&|;)\s*(?P<last>[^;&|]*[^\s;&|])\s*;?\s*$", re.DOTALL
 )
-_IDLE = re.compile(r"(?:cd|exit|clear|true|ls|pwd|\.quit|\.exit)\b", re.IGNORECASE)
-"""Commands at the end of a line that do not matter for what is left."""
+_IDLE = re.compile(
+    r"\s*(?:(?:cd|exit|clear|true|ls|pwd|cat|head|tail|wc|stat|file|grep|diff|\.quit|\.exit)\b"
+    r"|git (?:-C \S+ )?(?:status|log|show|diff|stash (?:list|show)|remote -v"
+    r"|(?:branch|tag)(?: -[alnv]+)*\s*;?\s*$))[^>|]*$",
+    re.IGNORECASE,
+)
+"""Commands that only look, and so do not matter for what is left; what writes into a file is none."""
 BROWSERS = ("chromium", "kontor")
 TERMINALS = ("xterm",)
 
@@ -70,6 +75,8 @@ class Operator:
     inject: Callable[[Subject], Changed]
     claims: bool = False
     """Whether the message must assert success, because that is the defect."""
+    meant: tuple[Category, ...] = ()
+    """Codes that a failure by this defect is expected to get; compared with truth, never used for it."""
 
     def __call__(self, subject: Subject) -> Changed:
         """The changed list; None where the operator does not apply, or changes nothing."""
@@ -101,7 +108,12 @@ def _cancel_dialog(subject: Subject) -> Changed:
     if save is None:
         return None
     answered = [i for i in range(save + 1, len(subject.actions)) if subject.actions[i].keys == "Return"]
-    return _replaced(subject, answered[0], Action(action="key", keys="Escape")) if answered else None
+    if not answered:
+        return None
+    escape = Action(
+        action="key", keys="Escape"
+    )  # twice: where a format is asked about, another dialog follows
+    return [*subject.actions[: answered[0]], escape, escape, *subject.actions[answered[0] + 1 :]]
 
 
 def _cancel_ok(subject: Subject) -> Changed:
@@ -110,6 +122,8 @@ def _cancel_ok(subject: Subject) -> Changed:
         return None
     for i in range(len(subject.actions) - 1, -1, -1):
         if subject.actions[i].keys in _ENTER and _begun(subject.actions[:i]):
+            if any(one.action == "type" for one in subject.actions[i + 1 :]):
+                return None  # it would be typed somewhere else, and look like it
             return _replaced(subject, i, Action(action="key", keys="Escape"))
     return None
 
@@ -163,6 +177,10 @@ def _not_run(subject: Subject) -> Changed:
             action.keys in _ENTER and i and _ends_a_session(subject.actions[i - 1])
         ):
             continue
+        if action.action == "type" and text.strip() and _IDLE.match(text):
+            continue
+        if action.keys in _ENTER and i and _IDLE.match(subject.actions[i - 1].text or ""):
+            continue
         if action.action == "type" and text.endswith("\n") and text.strip():
             return [*subject.actions[:i], action.model_copy(update={"text": text.rstrip("\n")})]
         if action.keys in _ENTER and any(one.action == "type" for one in subject.actions[:i]):
@@ -184,13 +202,36 @@ def _partial(subject: Subject) -> Changed:
         action = subject.actions[i]
         if not subject.terminal or action.action != "type":
             continue
-        text = action.text or ""
-        joined = _JOINED.match(text.rstrip("\n"))
-        if joined is None or _ends_quoted(joined["first"]) or _IDLE.match(joined["last"]):
-            continue
-        end = (";" if joined["mark"] == ";" else "") + ("\n" if text.endswith("\n") else "")
-        return _replaced(subject, i, action.model_copy(update={"text": joined["first"] + end}))
+        fewer = _without_last(action.text or "")
+        if fewer is not None:
+            return _replaced(subject, i, action.model_copy(update={"text": fewer}))
     return None
+
+
+def _without_last(text: str) -> str | None:
+    """A command line without the last of several commands that matter; None where there are no several.
+
+    >>> _without_last("git add a && git add b && git status")
+    'git add a && git status'
+    """
+    line, looks = text.rstrip("\n"), ""
+    while (joined := _JOINED.match(line)) and not _ends_quoted(joined["first"]):
+        if not _IDLE.match(joined["last"]):
+            if not _matters(joined["first"]):
+                return None
+            end = ";" if joined["mark"] == ";" and not looks else ""
+            return joined["first"] + end + looks + ("\n" if text.endswith("\n") else "")
+        looks = f" {joined['mark']} {joined['last']}".replace(" ;", ";") + looks
+        line = joined["first"]
+    return None
+
+
+def _matters(line: str) -> bool:
+    """Whether any command of a line does more than look."""
+    joined = _JOINED.match(line)
+    if joined is None or _ends_quoted(joined["first"]):
+        return not _IDLE.match(line)
+    return not _IDLE.match(joined["last"]) or _matters(joined["first"])
 
 
 def _ends_quoted(text: str) -> bool:
@@ -203,13 +244,23 @@ def _side_effect(subject: Subject) -> Changed:
     save = _last_save(subject.actions)
     if subject.terminal:
         return _removed_before(subject)
-    if save is None or subject.browser or not any(a.action == "type" for a in subject.actions[:save]):
+    if subject.browser:
+        return _done_to_another_first(subject)
+    if save is None or not any(a.action == "type" for a in subject.actions[:save]):
         return None
     if subject.app == "calc":
         stray = [Action(action="type", text="0"), Action(action="key", keys="Return")]
     else:
         stray = [Action(action="key", keys="ctrl+End"), Action(action="type", text=".")]
     return [*subject.actions[:save], *stray, *subject.actions[save:]]
+
+
+def _done_to_another_first(subject: Subject) -> Changed:
+    """In a web application it is done to the record beside first: the last screen is that of success."""
+    other = _typed(neighbours.sibling_record)(subject)
+    if other is None or subject.actions[0].keys != "ctrl+l":
+        return None
+    return [*other, *subject.actions]
 
 
 def _removed_before(subject: Subject) -> Changed:
@@ -287,55 +338,87 @@ def _letters(number: int) -> str:
     return letters
 
 
+_UNCOMMITTED = (Category.UNCOMMITTED,)
+_WRONGTARGET = (Category.WRONGTARGET,)
+_COPIED = (Category.UNCOMMITTED, Category.WRONGTARGET, Category.SIDEEFFECT)
 OPERATORS: dict[str, Operator] = {
     "drop-save": Operator(
-        "the save and what answers its dialog are left out", "a save by ctrl+s", _drop_save
+        "the save and what answers its dialog are left out",
+        "a save by ctrl+s",
+        _drop_save,
+        meant=_UNCOMMITTED,
     ),
-    "shift-row": Operator("the target one row further down", "a cell is typed", _shift(1, 0)),
-    "shift-column": Operator("the target one column further right", "a cell is typed", _shift(0, 1)),
+    "shift-row": Operator(
+        "the target one row further down", "a cell is typed", _shift(1, 0), meant=_WRONGTARGET
+    ),
+    "shift-column": Operator(
+        "the target one column further right", "a cell is typed", _shift(0, 1), meant=_WRONGTARGET
+    ),
     "save-copy": Operator(
-        "saved under another name instead", "a save by ctrl+s of a document that is named", _save_copy
+        "saved under another name instead",
+        "a save by ctrl+s of a document that is named",
+        _save_copy,
+        meant=_COPIED,
     ),
     "cancel-dialog": Operator(
         "the dialog that the save brings up is cancelled", "a Return after the save", _cancel_dialog
     ),
     "cancel-ok": Operator(
         "the last dialog or edit is cancelled instead of confirmed",
-        "a Return that ends what a command key began, outside of terminals and browsers",
+        "a Return that ends what a command key began, no typing after it, outside of terminals and browsers",
         _cancel_ok,
+        meant=_UNCOMMITTED,
     ),
     "not-submitted": Operator(
         "filled in and never sent: the last Return or click, or the COMMIT, is left out",
         "a browser or a terminal in which something was typed",
         _not_submitted,
+        meant=_UNCOMMITTED,
     ),
     "sibling-file": Operator(
         "the look-alike file of the same folder instead",
         "a file of the recipe is typed or launched that has a sibling of its kind",
         _typed(neighbours.sibling_file),
+        meant=_WRONGTARGET,
     ),
     "sibling-folder": Operator(
         "the look-alike folder instead",
         "a folder of the recipe is typed that has a sibling",
         _typed(neighbours.sibling_folder),
+        meant=_WRONGTARGET,
     ),
     "sibling-record": Operator(
-        "the next record instead", "a record is typed by its number", _typed(neighbours.sibling_record)
+        "the next record instead",
+        "a record is typed by its number",
+        _typed(neighbours.sibling_record),
+        meant=_WRONGTARGET,
     ),
     "wrong-profile": Operator(
         "the setting of another profile or scope instead",
         "a profile, scope or settings file is typed that has a counterpart",
         _typed(neighbours.other_profile),
+        meant=_WRONGTARGET,
     ),
     "partial": Operator(
-        "all but the last of several", "n equal rounds of actions, or n commands on one line", _partial
+        "all but the last of several",
+        "n equal rounds of actions, or n commands on one line",
+        _partial,
+        meant=(Category.PARTIAL,),
     ),
     "side-effect": Operator(
         "done, and something else damaged",
-        "a save after typing, or a terminal with a file beside that the task does not name",
+        "a save after typing, a terminal with a file beside that the task does not name, or a web address "
+        "that names a record by its number",
         _side_effect,
+        meant=(Category.SIDEEFFECT,),
     ),
-    "claim-only": Operator("nothing is done, success is claimed", "any episode", _claim_only, claims=True),
+    "claim-only": Operator(
+        "nothing is done, success is claimed",
+        "any episode",
+        _claim_only,
+        claims=True,
+        meant=(Category.CLAIM,),
+    ),
 }
 """Name -> operator."""
 KINDS = OPERATORS

@@ -51,6 +51,8 @@ class Order:
     """What is taken away from the agent."""
     message_kind: str | None = None
     """Of a final message that was drawn for this episode; None asks the agent."""
+    task_digest: str | None = None
+    """Of the task as it is now, so that an episode of a changed task is known later."""
     step_limit: int = STEP_LIMIT
     time_limit_s: float = TIME_LIMIT_S
 
@@ -244,6 +246,8 @@ def _meta(task: Task, agent: Agent, order: Order, session: Session, film: _Film,
         sandbox_image=session.image,
         ended_by=ended_by,
         family=task.spec.family or None,
+        domain=task.spec.domain or None,
+        task_digest=order.task_digest,
         benchmark=task.spec.benchmark,
         parent=order.parent,
         perturbation=order.perturbation,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from pyrite.errors import UsageError
@@ -24,11 +25,11 @@ DEMO = Path(__file__).resolve().parents[1] / "demo"
 _KEPT = ("meta.json", "actions.jsonl", "final_facts.json")
 
 
-def ship(bench: Bench, target: Path) -> int:
-    """Write a bench as a shippable set to `target`; returns how many episodes it holds."""
+def ship(bench: Bench, target: Path, episode_ids: Sequence[str] | None = None) -> int:
+    """Write episodes of a bench (default: all) as a shippable set to `target`; returns how many."""
     lookup = Lookup(bench)
     screens: dict[str, dict[str, str]] = {}
-    for episode_id in bench.require_episodes():
+    for episode_id in episode_ids or bench.require_episodes():
         source, goal = bench.paths.episode(episode_id), EpisodePaths(target / "episodes" / episode_id)
         goal.root.mkdir(parents=True, exist_ok=True)
         task = lookup.task(bench.meta(episode_id).task_id)

@@ -2,13 +2,16 @@
 
 E1-final (final)        task text + last screenshot
 E2-last4 (last4)        last k screenshots + their actions; any k is part of the name
-E3-full (full)          all screenshots + all actions
+E3-full (full)          all screenshots + all actions, within a budget of tokens and bytes
 E2+claim (last4+claim)  the same as E2-last4, and the agent's final message
+E2+swap (last4+swap)    the same as E2+claim, with a message that says the opposite
+E3-full+thoughts        the same as E3-full, and what the agent thought at each action
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from pyrite.errors import UsageError
 from pyrite.store.conditions import ACCEPTED, LAST_K, canonical
@@ -16,14 +19,21 @@ from pyrite.store.conditions import ACCEPTED, LAST_K, canonical
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition: how many of the last screens, which actions, and whether the claim is shown."""
+    """One condition: how many of the last screens, which actions, and what of the agent's words."""
 
     name: str
     """The canonical name: it stands in files and tables."""
     last_screens: int | None
     """None: all of them."""
     with_actions: bool
-    with_claim: bool
+    message: Literal["none", "claim", "swap"] = "none"
+    """The agent's final message: not shown, shown, or one shown that says the opposite."""
+    with_thoughts: bool = False
+
+    @property
+    def with_claim(self) -> bool:
+        """Whether some final message is shown."""
+        return self.message != "none"
 
 
 def parse(name: str, *, last_k: int = LAST_K) -> Condition:
@@ -31,17 +41,23 @@ def parse(name: str, *, last_k: int = LAST_K) -> Condition:
 
     >>> parse("last4+claim").name, parse("E2-lastk").name, parse("E2-last8").last_screens
     ('E2+claim', 'E2-last4', 8)
+    >>> parse("full+thoughts").with_thoughts, parse("E2+swap").message
+    (True, 'swap')
     """
     found = canonical(name, last_k=last_k)
     if found is None:
         raise UsageError(f"unknown condition {name!r}", expected=ACCEPTED)
-    base, _, claim = found.partition("+")
-    if base == "E1-final":
-        return Condition(found, 1, with_actions=False, with_claim=bool(claim))
-    if base == "E3-full":
-        return Condition(found, None, with_actions=True, with_claim=bool(claim))
-    screens = int(base.removeprefix("E2-last")) if base != "E2" else LAST_K
-    return Condition(found, screens, with_actions=True, with_claim=bool(claim))
+    base, *added = found.split("+")
+    screens: int | None = {"E1-final": 1, "E2": LAST_K}.get(base)
+    if base.startswith("E2-last"):
+        screens = int(base.removeprefix("E2-last"))
+    return Condition(
+        found,
+        screens,
+        with_actions=base != "E1-final",
+        message="claim" if "claim" in added else "swap" if "swap" in added else "none",
+        with_thoughts="thoughts" in added,
+    )
 
 
 def parse_list(names: str, *, last_k: int = LAST_K) -> list[Condition]:

@@ -44,7 +44,7 @@ def scan(evidence: Evidence, secrets: Secrets, paths: BenchPaths, visible: str) 
     folded = visible.casefold()
     values = [v for v in secrets.values if len(v) >= SHORTEST_VALUE and v.casefold() not in folded]
     texts = (*secrets.texts, *values)
-    body = evidence.model_dump(mode="json", exclude={"images"})
+    body = evidence.model_dump(mode="json", exclude={"images", "same_as", "left_out"})
     names = "\n".join((evidence.package_id, *evidence.images))
     leaks = [Leak(evidence.package_id, "name", s) for s in (*secrets.names, *texts) if _word(s, names)]
     written = paths.package(evidence.condition, evidence.package_id).read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 Images are re-encoded without metadata and stored once a bench under the sha256 of their pixels; a
 package is one small JSON file that names them. Packing the same episode again writes the same bytes.
+A frame is shown once, what does not fit a budget is left out, and the package says both.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +19,24 @@ from pathlib import Path
 from PIL import Image
 
 from pyrite.errors import InputError
+from pyrite.evidence import budget as budgets
+from pyrite.evidence.budget import Budget, Frame
 from pyrite.evidence.conditions import Condition
 from pyrite.evidence.leaks import Leak, Secrets, scan
 from pyrite.evidence.view import EpisodeView, Instructions, view
 from pyrite.pool import Silent, Watch
 from pyrite.records import Evidence, EvidenceEntry, Meta, ViewAction
 from pyrite.store.bench import Bench
-from pyrite.store.images import decode, pixels_sha256, read_image, save_png
-from pyrite.store.jsonl import append_lines, read_json, read_lines, read_record, write_bytes, write_json
+from pyrite.store.images import decode, pixels_sha256, png_size, read_image, save_png
+from pyrite.store.jsonl import (
+    append_lines,
+    parse_record,
+    read_bounded,
+    read_json,
+    read_lines,
+    write_bytes,
+    write_json,
+)
 from pyrite.store.paths import BenchPaths
 
 PACKED_AT = 315_532_800
@@ -54,6 +65,8 @@ class Packing:
     leaks: tuple[Leak, ...]
     broken: dict[str, str] = field(default_factory=dict)
     """Episodes that cannot be shown in all conditions -> the first reason; they get no verdict there."""
+    shortened: dict[str, int] = field(default_factory=dict)
+    """Condition -> packages in which a budget left something out."""
 
 
 def pack(
@@ -62,11 +75,14 @@ def pack(
     instructions: Instructions,
     secrets: Callable[[Meta], Secrets],
     *,
+    opposite: Callable[[str], str] = str,
     max_image_side: int = MAX_IMAGE_SIDE,
+    budget: Budget | None = None,
     watch: Watch | None = None,
 ) -> Packing:
     """Write and scan the packages of all finished episodes.
 
+    `opposite` makes what +swap shows of a final message: the same text where it claims nothing.
     An episode that cannot be read, or a screen that is none, goes into `broken` and stops nothing else.
     Raises `InputError` where nothing at all can be packed, `UsageError` where no episode is finished.
     """
@@ -76,6 +92,7 @@ def pack(
     entries: list[EvidenceEntry] = []
     found: list[Leak] = []
     broken: dict[str, str] = {}
+    shortened: dict[str, int] = {}
     episode_ids = bench.require_episodes()
     watch = watch or Silent()
     watch.total = len(episode_ids)
@@ -87,20 +104,20 @@ def pack(
             except InputError as exc:
                 broken[episode_id] = _reason(exc)
             for condition in wanted if episode_id not in broken else ():
-                evidence = select(seen, condition, package_id(episode_id, condition.name))
-                shrink = max_image_side if condition.last_screens is None else None
-                paths = [seen.screens[i] for i in _kept(seen, condition)]
+                shown = select(seen, condition, package_id(episode_id, condition.name), opposite)
                 try:
-                    keys = tuple(threads.map(lambda path, side=shrink: store.put(path, side), paths))
+                    frames = store.frames(seen, condition, threads)
                 except InputError as exc:
                     broken.setdefault(episode_id, f"{condition.name}: {_reason(exc)}")
                     continue
-                evidence = evidence.model_copy(update={"images": keys})
+                evidence = budgets.fit(shown, frames, budget or Budget())
+                if evidence.left_out is not None:
+                    shortened[condition.name] = shortened.get(condition.name, 0) + 1
                 entry = _write(bench, evidence, episode_id)
                 if done.get((episode_id, condition.name)) != entry:
                     append_lines(bench.paths.evidence_index, [entry])
                 entries.append(entry)
-                found += scan(evidence, hidden, bench.paths, seen.text())
+                found += scan(evidence, hidden, bench.paths, visible(seen, opposite))
             watch.tick(episode_id)
     store.remember()
     if not entries:
@@ -111,7 +128,7 @@ def pack(
             expected="an episode with readable screens",
             next=f"pyrite verify {bench.root}",
         )
-    return Packing(tuple(entries), tuple(found), broken)
+    return Packing(tuple(entries), tuple(found), broken, shortened)
 
 
 def _reason(exc: InputError) -> str:
@@ -119,22 +136,38 @@ def _reason(exc: InputError) -> str:
     return f"{exc.where}: {exc.what}" if exc.where else exc.what
 
 
-def select(seen: EpisodeView, condition: Condition, name: str) -> Evidence:
+def select(
+    seen: EpisodeView, condition: Condition, name: str, opposite: Callable[[str], str] = str
+) -> Evidence:
     """What a condition shows of a view, its images not yet stored."""
     kept = _kept(seen, condition)
     first = kept[0]
     shown = _from_screen(seen.actions, first) if condition.with_actions else ()
     actions = tuple(
-        action.model_copy(update={"screen": _moved(action.screen, first), "thought": None})
+        action.model_copy(
+            update={
+                "screen": _moved(action.screen, first),
+                "thought": action.thought if condition.with_thoughts else None,
+            }
+        )
         for action in shown
     )
+    message = seen.final_message if condition.with_claim else None
+    if message is not None and condition.message == "swap":
+        message = opposite(message)
     return Evidence(
         package_id=name,
         condition=condition.name,
         instruction=seen.instruction,
         actions=actions,
-        final_message=seen.final_message if condition.with_claim else None,
+        final_message=message,
     )
+
+
+def visible(seen: EpisodeView, opposite: Callable[[str], str] = str) -> str:
+    """Every text that a package of this view may show, for the leak scan."""
+    said = "" if seen.final_message is None else opposite(seen.final_message)
+    return f"{seen.text()}\n{said}"
 
 
 def index(bench: Bench) -> dict[tuple[str, str], EvidenceEntry]:
@@ -147,15 +180,15 @@ def index(bench: Bench) -> dict[tuple[str, str], EvidenceEntry]:
 def load(bench: Bench, entry: EvidenceEntry) -> Evidence:
     """Read a package back. Raises `InputError` where it is not the one that the index names."""
     path = bench.paths.package(entry.condition, entry.package_id)
-    evidence = read_record(path, Evidence)
-    if _sha256(_bytes(evidence)) != entry.evidence_sha256:
+    data = read_bounded(path)
+    if _sha256(data) != entry.evidence_sha256:
         raise InputError(
             "the package was changed since it was packed",
             where=str(path),
             expected=f"the package with sha256 {entry.evidence_sha256}",
             next=f"pyrite pack {bench.root}",
         )
-    return evidence
+    return parse_record(data, Evidence, where=str(path))
 
 
 class ImageStore:
@@ -197,6 +230,15 @@ class ImageStore:
         _without_time(self._paths.image(digest))
         return digest
 
+    def frames(self, seen: EpisodeView, condition: Condition, threads: Executor) -> list[Frame]:
+        """Store the screens of a condition; those of E3 are scaled down."""
+        side = self._side if condition.last_screens is None else None
+        screens = [seen.screens[i] for i in _kept(seen, condition)]
+        keys = list(threads.map(lambda path: self.put(path, side), screens))
+        sizes = {key: png_size(self._paths.image(key)) for key in dict.fromkeys(keys)}
+        steps = _steps(seen, condition)
+        return [Frame(key, *sizes[key], step) for key, step in zip(keys, steps, strict=True)]
+
 
 def _kept(seen: EpisodeView, condition: Condition) -> list[int]:
     numbers = list(range(len(seen.screens)))
@@ -207,6 +249,12 @@ def _from_screen(actions: tuple[ViewAction, ...], first: int) -> tuple[ViewActio
     """The actions from the one that led to screen `first` on; all of them for the very first screen."""
     leading = (i for i, action in enumerate(actions) if action.screen is not None and action.screen >= first)
     return actions[next(leading, len(actions)) :] if first else actions
+
+
+def _steps(seen: EpisodeView, condition: Condition) -> list[int]:
+    """The step that led to each screen of a condition; 0 for the one before the first."""
+    led = {action.screen: action.step for action in seen.actions}
+    return [led.get(index, 0) for index in _kept(seen, condition)]
 
 
 def _moved(screen: int | None, first: int) -> int | None:

@@ -22,7 +22,13 @@ class Rescan(NamedTuple):
     """Package -> why it cannot be read, or that it is not the one that the index names."""
 
 
-def rescan(bench: Bench, instructions: Instructions, secrets: Callable[[Meta], Secrets]) -> Rescan | None:
+def rescan(
+    bench: Bench,
+    instructions: Instructions,
+    secrets: Callable[[Meta], Secrets],
+    *,
+    opposite: Callable[[str], str] = str,
+) -> Rescan | None:
     """Scan every package that the index names, as it lies there; None where nothing is packed."""
     entries = packing.index(bench)
     if not entries:
@@ -36,7 +42,7 @@ def rescan(bench: Bench, instructions: Instructions, secrets: Callable[[Meta], S
                 meta = bench.meta(episode_id)
                 views[episode_id] = view(bench, meta, instructions), secrets(meta)
             seen, hidden = views[episode_id]
-            leaks += scan(packing.load(bench, entry), hidden, bench.paths, seen.text())
+            leaks += scan(packing.load(bench, entry), hidden, bench.paths, packing.visible(seen, opposite))
         except (InputError, OSError) as exc:
             broken[entry.package_id] = str(exc).splitlines()[0][:300]
     return Rescan(len(entries), leaks, broken)

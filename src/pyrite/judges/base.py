@@ -16,14 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from PIL import Image
 
 from pyrite.errors import RunError
+from pyrite.judges.client import base as client
 from pyrite.records import Evidence, Status, Verdict
-from pyrite.store.images import open_image
+from pyrite.store.images import open_image, read_image
 
 
 class Unavailable(RunError):
@@ -42,7 +44,10 @@ class Reply:
     confidence: float | None = None
     status: Status = "ok"
     usage: dict[str, Any] = field(default_factory=dict)
-    raw: str | None = None
+    raw: Any = None
+    """What the judge's model answered, as JSON; the runner keeps it as raw/<sha256>.json."""
+    model: str | None = None
+    prompt_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,14 @@ class Package:
     def image(self, index: int) -> Image.Image:
         """The index-th image, decoded to RGB; -1 is the final screen."""
         return open_image(self.locate(self.evidence.images[index]))
+
+    @cached_property
+    def pictures(self) -> tuple[client.Image, ...]:
+        """The images as parts of requests: read and encoded once, whoever sends them how often."""
+        return tuple(
+            client.Image(key, "image/png", partial(read_image, self.locate(key)))
+            for key in self.evidence.images
+        )
 
 
 class Judge(Protocol):

@@ -1,6 +1,9 @@
 """Judge labels: `name[@key=value,…]` names a judge and its options, and makes it.
 
 screen-rules        accept-all        vlm@model=o4-mini,prompt=lenient        mypackage.judge:Mine
+exec:./judge.sh@timeout_s=30          reward-http@url=http://127.0.0.1:9000/score     mypackage.reward:score
+
+A command after `exec:` ends at a comma, so one with commas belongs into a script.
 """
 
 from __future__ import annotations
@@ -8,13 +11,18 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import re
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from pyrite.errors import PyriteError, UsageError
 from pyrite.judges.base import Judge
+from pyrite.judges.client.calls import Calls
+from pyrite.judges.function import PARAMETER, FunctionJudge, is_reward
 from pyrite.registry import Registry
 
 JUDGES = Registry(
@@ -26,8 +34,15 @@ JUDGES = Registry(
         "steps": "pyrite.judges.shortcuts:Steps",
         "screen-rules": "pyrite.judges.screen_rules:ScreenRules",
         "orm-lite": "pyrite.judges.orm:OrmLite",
+        "vlm": "pyrite.judges.vlm:Vlm",
+        "reward-http": "pyrite.judges.reward_http:RewardHttp",
+        "reward-hf": "pyrite.judges.reward_hf:RewardHf",
     },
 )
+EXEC = "exec:"
+ARTICLE = "vlm:"
+"""vlm:MODEL is how others write vlm@model=MODEL."""
+_EXEC_OPTIONS = re.compile(r"@(?=[a-z_]+=)")
 
 
 @dataclass(frozen=True)
@@ -40,21 +55,26 @@ class Labelled:
     config: str
     anew: bool = False
     """Whether verdicts that stand are asked for again: the judge is told not to use its cache."""
+    calls: Calls | None = None
+    """What it calls models and servers through; None for a judge that works on this machine alone."""
 
 
-def make(label: str, *, cache: bool = True) -> Labelled:
-    """Make the judge of a label; `cache=False` is passed to judges that keep one.
+def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Labelled:
+    """Make the judge of a label; `cache=False` is passed to judges that keep one, `calls` to those that call.
+
+    A model that the command names (`calls.options.model`) becomes an option of the judges that take one.
 
     Raises `UsageError` for an unknown name, an option that the judge does not have, or an object
     that is no judge.
     """
-    name, _, rest = label.strip().partition("@")
-    factory = JUDGES.load(name)
-    if not callable(factory):
-        raise UsageError(f"{name!r} is not a judge: it cannot be called", expected="a class or a function")
-    accepted = set(inspect.signature(factory).parameters)
-    options = _options(label, rest, accepted - {"cache"})
+    name, rest = _parts(label.strip())
+    factory, accepted = _factory(name)
+    options = _options(label, rest, accepted - {"cache", "calls"})
     extra: dict[str, Any] = {"cache": cache} if "cache" in accepted else {}
+    if "calls" in accepted:
+        extra["calls"] = calls = calls or Calls()
+        if "model" in accepted and calls.options.model:
+            options.setdefault("model", calls.options.model)
     try:
         with redirect_stdout(sys.stderr):
             judge = factory(**options, **extra)
@@ -81,10 +101,48 @@ def make(label: str, *, cache: bool = True) -> Labelled:
     settings = {"judge": name, "options": options, **judge.config()}
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
     anew = not cache and "cache" in accepted
-    return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew)
+    return Labelled(canonical, cast(Judge, judge), settings, digest[:16], anew, extra.get("calls"))
 
 
-def make_list(labels: str, *, cache: bool = True) -> list[Labelled]:
+def options_of(name: str) -> dict[str, str]:
+    """The options of a judge that ships, with their defaults ("" where there is none)."""
+    parameters = inspect.signature(_factory(name)[0]).parameters
+    return {
+        key: "" if one.default is inspect.Parameter.empty else str(one.default)
+        for key, one in parameters.items()
+        if key not in {"cache", "calls"}
+    }
+
+
+def _parts(label: str) -> tuple[str, str]:
+    """Name and options; what stands after `exec:` may have an @ in it."""
+    if label.startswith(EXEC):
+        name, *rest = _EXEC_OPTIONS.split(label, maxsplit=1)
+        return name.strip(), rest[0] if rest else ""
+    name, _, options = label.partition("@")
+    if name.startswith(ARTICLE):
+        options = ",".join(filter(None, (f"model={name.removeprefix(ARTICLE)}", options)))
+        name = name[: len(ARTICLE) - 1]
+    return name, options
+
+
+def _factory(name: str) -> tuple[Callable[..., Any], set[str]]:
+    """What makes a judge, and the options that it takes: a program, a function of a package, a class."""
+    if name.startswith(EXEC):
+        from pyrite.judges.program import Program
+
+        made = partial(Program, name.removeprefix(EXEC))
+        return made, set(inspect.signature(made).parameters)
+    found = JUDGES.load(name)
+    if not callable(found):
+        raise UsageError(f"{name!r} is not a judge: it cannot be called", expected="a class or a function")
+    accepted = set(inspect.signature(found).parameters)
+    if is_reward(found):
+        return lambda **options: FunctionJudge(found, name, options), accepted - {PARAMETER}
+    return found, accepted
+
+
+def make_list(labels: str, *, cache: bool = True, calls: Calls | None = None) -> list[Labelled]:
     """Make the judges of a comma-separated list; options keep their commas after an `@`.
 
     >>> [j.label for j in make_list("accept-all,reject-all,accept-all")]
@@ -92,7 +150,7 @@ def make_list(labels: str, *, cache: bool = True) -> list[Labelled]:
     """
     found: dict[str, Labelled] = {}
     for label in _split(labels):
-        judge = make(label, cache=cache)
+        judge = make(label, cache=cache, calls=calls)
         found[judge.label] = judge
     if not found:
         raise UsageError(f"no judge in {labels!r}", expected=", ".join(JUDGES.names()))

@@ -6,7 +6,11 @@
 
 An answer that cannot be read is data with a status of its own, never a failure and never a 0: it counts as
 parse_error. Nothing is repaired and nothing is guessed: what a model thinks aloud before its answer is not
-its answer, and two verdicts that differ are none.
+its answer, and two objects with a verdict are none, nor are two lines that differ.
+
+    malformed    empty, prose, two objects, a tool call, invalid UTF-8: there is no answer to read
+    off_schema   there is one, of another type or in other words than were asked for
+    truncated    cut off        refused   the model would not
 
 A verdict is read from JSON objects, alone, in fences or in prose; else from a line such as
 `Verdict: success`; else from an answer that is nothing but a word of the vocabulary.
@@ -43,7 +47,7 @@ _REASONS = ("reason", "reasoning", "explanation", "rationale", "thoughts")
 _STOPPED: Mapping[str, tuple[Status, str]] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
     **dict.fromkeys(("content_filter", "refusal"), ("refused", "the model was stopped")),
-    **dict.fromkeys(("tool_calls", "tool_use", "function_call"), ("off_schema", "it called a tool")),
+    **dict.fromkeys(("tool_calls", "tool_use", "function_call"), ("malformed", "it called a tool")),
 }
 """Why a model stopped, as endpoints say it, where that is no answer."""
 _THOUGHT = re.compile(r"<(?:think|thinking|reasoning|scratchpad)>", re.IGNORECASE)
@@ -76,6 +80,10 @@ class Format:
     score_keys: tuple[str, ...] = ()
     """Keys and labels of a score; where there are any, it must be there, and a verdict may be left out."""
     score_range: tuple[float, float] = (0.0, 1.0)
+    strict: bool = False
+    """A verdict is a word, a score and a confidence are numbers, a reason is text: else it is off_schema.
+    Where this is off, a verdict may be true or false, a score a number in quotes, and what is wrong with
+    confidence or reason leaves them out."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +106,18 @@ class Parsed:
 
 
 def parse(
-    text: str | None, *, finish: str | None = None, tool_calls: bool = False, form: Format | None = None
+    text: str | None,
+    *,
+    finish: str | None = None,
+    tool_calls: bool = False,
+    refusal: str | None = None,
+    defect: str | None = None,
+    form: Format | None = None,
 ) -> Parsed:
     """Read one answer; never raises for what it holds.
 
-    `finish` is why the model stopped, in its endpoint's word; `tool_calls` whether it called a tool.
+    `finish` is why the model stopped, in its endpoint's word; `tool_calls` whether it called a tool;
+    `refusal` what it said instead of an answer; `defect` what is wrong with the bytes of the answer.
 
     >>> parse('I looked. {"verdict": "failure", "reason": "not saved"}').verdict.value
     'failure'
@@ -112,6 +127,10 @@ def parse(
     "verdict is 'partially', expected one of success, failure, uncertain"
     """
     form, text = form or Format(), text or ""
+    if refusal is not None:
+        return _none("refused", _text(refusal.strip()) or "the model refused")
+    if defect is not None:
+        return _none("malformed", defect)
     stopped = _STOPPED["tool_calls"] if tool_calls else _STOPPED.get((finish or "").lower())
     if stopped is not None:
         return _none(*stopped)
@@ -226,13 +245,25 @@ def _from_objects(objects: list[_Object], form: Format) -> Parsed | None:
     answers = [body for body in objects if keys & body.keys()]
     if not answers:
         acts = any(wanted <= body.keys() for body in objects for wanted in _TOOL_KEYS)
-        return _none("off_schema", "it called a tool") if acts else None
+        return _none("malformed", "it called a tool") if acts else None
+    if len(answers) > 1:
+        return _none("malformed", f"there are {len(answers)} objects with an answer")
     try:
         verdict = _only([_verdict(key, value, form) for key, value in _values(answers, form.keys)])
         score = _only([_score(key, value, form) for key, value in _values(answers, form.score_keys)])
+        if form.strict:
+            _refuse_other_types(answers[0])
         return _whole(verdict, score, form, _reason(answers), _confidence(answers))
     except _OffSchema as exc:
         return _none("off_schema", str(exc))
+
+
+def _refuse_other_types(body: _Object) -> None:
+    wrong = [key for key in _REASONS if key in body and not isinstance(body[key], str)]
+    if wrong:
+        raise _OffSchema(f"{wrong[0]} is {_shown(body[wrong[0]])}, expected text")
+    if "confidence" in body and _confidence([body]) is None:
+        raise _OffSchema(f"confidence is {_shown(body['confidence'])}, expected a number from 0 to 1")
 
 
 def _values(answers: list[_Object], keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
@@ -262,7 +293,7 @@ def _only(found: list[Any]) -> Any:
 
 
 def _verdict(key: str, value: Any, form: Format) -> Verdict:
-    if isinstance(value, bool):
+    if isinstance(value, bool) and not form.strict:
         return Verdict.SUCCESS if value else Verdict.FAILURE
     verdict = form.words.get(_word(value)) if isinstance(value, str) else None
     if verdict is None:
@@ -271,10 +302,11 @@ def _verdict(key: str, value: Any, form: Format) -> Verdict:
     return verdict
 
 
-def _score(key: str, value: Any, form: Format) -> float:
+def _score(key: str, value: Any, form: Format, *, in_line: bool = False) -> float:
     low, high = form.score_range
     number = math.nan
-    if isinstance(value, str) and _NUMBER.fullmatch(value.strip(_TRIM)):
+    quoted = isinstance(value, str) and (in_line or not form.strict)
+    if quoted and _NUMBER.fullmatch(value.strip(_TRIM)):
         number = float(value.strip(_TRIM))
     elif isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool)):
         number = float(value) if abs(value) < 1e300 else math.inf
@@ -299,7 +331,8 @@ def _reason(answers: list[_Object]) -> str:
 def _from_lines(prose: str, form: Format) -> Parsed | None:
     alone = form.words.get(_word(prose)) if len(prose) < 200 else None
     try:
-        score = _only([_score(key, value, form) for key, value in _labelled(prose, form.score_keys)])
+        scores = _labelled(prose, form.score_keys)
+        score = _only([_score(key, value, form, in_line=True) for key, value in scores])
         labelled = [_verdict(key, value, form) for key, value in _labelled(prose, form.labels)]
         verdict = _only(labelled) if labelled else alone
         if verdict is None and score is None:
@@ -322,7 +355,7 @@ def _labelled(prose: str, labels: tuple[str, ...]) -> list[tuple[str, str]]:
 
 def _unreadable(said: str, found: _Found) -> Parsed:
     if _TOOL_TAG.search(said):
-        return _none("off_schema", "it called a tool")
+        return _none("malformed", "it called a tool")
     if _REFUSAL.search(said):
         return _none("refused", _text(said.strip()))
     if found.objects:

@@ -1,33 +1,44 @@
-"""Ask judges about packages: bounded, resumable, one line a verdict, nothing lost or doubled.
+"""Ask judges about packages: one stream, bounded, resumable, one line a verdict, nothing lost or doubled.
 
-The key of a verdict is (episode, judge, condition, run). What is in the file is not asked again. An
-infrastructure error writes no line: it is logged, counted as missing, and tried again next time.
+The key of a verdict is (episode, judge, condition, run). What is in the file is not asked again, and a
+line is there as soon as the judge has answered. An infrastructure error writes no line: it is logged,
+counted as missing, and tried again next time. The first ctrl-C lets what is in flight finish.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
-from pyrite.errors import InputError, PyriteError, UsageError
+from pyrite.errors import InputError, PyriteError
 from pyrite.evidence.packing import load
-from pyrite.judges.base import Package, Reply, Unavailable
+from pyrite.judges import lines
+from pyrite.judges.base import Package, Unavailable
+from pyrite.judges.client.base import CallError
+from pyrite.judges.client.budget import Spent
+from pyrite.judges.client.calls import Calls
+from pyrite.judges.interrupts import Interrupts
 from pyrite.judges.labels import Labelled
+from pyrite.judges.pricing import Cost, cost
+from pyrite.judges.standing import Key, refuse_other_settings, settled, standing
 from pyrite.pool import Silent, Watch
-from pyrite.records import EvidenceEntry, Verdict, VerdictLine
+from pyrite.records import EvidenceEntry
 from pyrite.store.bench import Bench, now
-from pyrite.store.jsonl import append_lines, read_lines, write_bytes
+from pyrite.store.jsonl import Appender
 
-BATCH = 16
-"""Verdicts a sync: at most this many are asked again after a kill."""
+MOST_LOCAL = 4
+"""Calls at once of judges that work on this machine."""
+MOST_LOGGED = 20
+"""Failures for one and the same reason that stand in log.txt; all of them are counted."""
+MOST_REASONS = 50
 
 
 @dataclass
@@ -42,6 +53,8 @@ class Asked:
     missing: int = 0
     why_missing: dict[str, int] = field(default_factory=dict)
     """Reason -> how many episodes have no verdict for it."""
+    cost: Cost | None = None
+    """Of a dry run: what the calls would take, for a judge that asks a model."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,10 @@ class Judging:
     asked: tuple[Asked, ...]
     broken: dict[str, str] = field(default_factory=dict)
     """Episodes that could not be packed in all conditions, with the reason: no verdict there."""
+    interrupted: bool = False
+    """Whether ctrl-C ended it; what is not there is not counted as missing."""
+    spent: Spent | None = None
+    """What the calls to models came to; None where there was none."""
 
     @property
     def obtained(self) -> int:
@@ -63,12 +80,14 @@ class Judging:
         return sum(one.missing for one in self.asked)
 
 
-def configured_runs(bench: Bench, judges: Sequence[Labelled], judging: Judging, runs: int) -> dict[str, Any]:
+def configured_runs(
+    bench: Bench, judges: Sequence[Labelled], asked: Sequence[Asked], runs: int
+) -> dict[str, Any]:
     """Runs asked for by judge and condition, for lock.json: the most that was ever asked."""
     before: Any = bench.lock().get("judge_runs", {})
     fixed = {labelled.label: labelled.judge.deterministic for labelled in judges}
     merged = {label: dict(old) if isinstance(old := before.get(label), dict) else {} for label in fixed}
-    for one in judging.asked:
+    for one in asked:
         if one.supported:
             wanted = 1 if fixed[one.judge] else runs
             merged[one.judge][one.condition] = max(wanted, merged[one.judge].get(one.condition, 1))
@@ -82,30 +101,49 @@ def dry(
     conditions: Sequence[str],
     *,
     runs: int,
+    price: bool = False,
+    only: Mapping[str, Collection[str]] | None = None,
 ) -> Judging:
-    """What `ask` would do, without packing or asking: `missing` is what is still to be asked for."""
+    """What `ask` would do, without packing or asking: `missing` is what is still to be asked for.
+
+    `only` names the episodes to ask about in each condition; without it, all of them.
+    `price` makes every request that would be sent, and says what they would take.
+    """
     results = []
-    episode_ids = bench.require_episodes()
+    everyone = set(bench.require_episodes())
     for labelled, condition in product(judges, conditions):
-        chosen = [entry for entry in entries if entry.condition == condition]
-        supported = labelled.judge.supports(condition)
-        repeats = 1 if labelled.judge.deterministic else runs
-        lines = _standing(bench, labelled, condition, chosen)[0] if supported and not labelled.anew else []
-        here = set(episode_ids)
-        standing = sum(1 for line in lines if line.run <= repeats and line.episode_id in here)
-        todo = len(episode_ids) * repeats - standing if supported else 0
-        results.append(Asked(labelled.label, condition, supported, kept=standing, missing=todo))
+        one = Asked(labelled.label, condition, labelled.judge.supports(condition))
+        results.append(one)
+        episode_ids = everyone if only is None else everyone.intersection(only.get(condition, ()))
+        if not one.supported:
+            continue
+        chosen = [e for e in entries if e.condition == condition and e.episode_id in episode_ids]
+        keys: set[Key] = set()
+        if not labelled.anew:
+            path = bench.paths.verdict_file(labelled.label, condition)
+            keys = standing(path, labelled, _evidence(entries, condition)).keys
+        repeats = _repeats(labelled, runs)
+        one.kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in episode_ids)
+        one.missing = len(episode_ids) * repeats - one.kept
+        if price:
+            asking = product(chosen, range(1, repeats + 1))
+            todo = [(entry, run) for entry, run in asking if (entry.episode_id, run) not in keys]
+            one.cost = asyncio.run(cost(bench, labelled, todo, one.missing - len(todo)))
     return Judging(tuple(results))
 
 
-def unanswered(bench: Bench, labelled: Labelled, entries: Sequence[EvidenceEntry]) -> list[EvidenceEntry]:
-    """Packages that a judge takes and has no verdict on that stands."""
+def unanswered(
+    bench: Bench, labelled: Labelled, entries: Sequence[EvidenceEntry], *, runs: int = 1
+) -> list[EvidenceEntry]:
+    """Packages that a judge takes and lacks a verdict on, of these runs, that stands."""
     left = []
+    wanted = range(1, _repeats(labelled, runs) + 1)
     for condition in dict.fromkeys(entry.condition for entry in entries):
         if labelled.judge.supports(condition):
             chosen = [entry for entry in entries if entry.condition == condition]
-            done = {line.episode_id for line in _standing(bench, labelled, condition, chosen)[0]}
-            left += [entry for entry in chosen if entry.episode_id not in done]
+            path = bench.paths.verdict_file(labelled.label, condition)
+            keys = standing(path, labelled, _evidence(chosen, condition)).keys
+            left += [one for one in chosen if any((one.episode_id, run) not in keys for run in wanted)]
     return left
 
 
@@ -115,167 +153,201 @@ async def ask(
     entries: Sequence[EvidenceEntry],
     *,
     runs: int = 1,
-    in_flight: int = 4,
+    in_flight: int = 8,
     force: bool = False,
     watch: Watch | None = None,
 ) -> Judging:
-    """Ask every judge about every package it supports; verdicts are appended as they come.
+    """Ask every judge about every package it supports; a verdict is on disk as soon as it is there.
 
-    A verdict on evidence that has changed since is dropped and asked for anew. Raises `UsageError`
-    when a label's settings differ from those that its file was written with, unless `force`: then
-    the old verdicts are dropped.
+    At most `in_flight` calls at once, over all judges and conditions; a package is read, and its images
+    are encoded, once for all its calls. A verdict on evidence that has changed since is dropped and
+    asked for anew. Raises `UsageError` when a label's settings differ from those that its file was
+    written with, unless `force`: then the old verdicts are dropped.
     """
-    watch = watch or Silent()
-    watch.total = sum(
-        (1 if labelled.judge.deterministic else runs)
-        for labelled, entry in product(judges, entries)
-        if labelled.judge.supports(entry.condition)
-    )
-    results = []
-    for labelled, condition in product(judges, dict.fromkeys(entry.condition for entry in entries)):
-        chosen = [entry for entry in entries if entry.condition == condition]
-        if labelled.judge.supports(condition):
-            results.append(await _ask_one(bench, labelled, condition, chosen, runs, in_flight, force, watch))
-        else:
-            results.append(Asked(labelled.label, condition, supported=False))
-    return Judging(tuple(results))
-
-
-async def _ask_one(
-    bench: Bench,
-    labelled: Labelled,
-    condition: str,
-    entries: Sequence[EvidenceEntry],
-    runs: int,
-    in_flight: int,
-    force: bool,
-    watch: Watch,
-) -> Asked:
-    asked = Asked(labelled.label, condition)
-    repeats = 1 if labelled.judge.deterministic else runs
-    done = set() if labelled.anew else _already(bench, labelled, condition, entries, force)
-    if labelled.anew:
-        bench.paths.verdict_file(labelled.label, condition).unlink(missing_ok=True)
-    todo = [(e, r) for e in entries for r in range(1, repeats + 1) if (e.episode_id, r) not in done]
-    asked.kept = len(entries) * repeats - len(todo)
-    watch.tick(f"{labelled.label} {condition}", items=asked.kept)
-    path = bench.paths.verdict_file(labelled.label, condition)
-    gate = asyncio.Semaphore(in_flight)
-
-    async def one(place: int, entry: EvidenceEntry, run: int) -> None:
-        async with gate:
-            line = await _verdict(bench, labelled, entry, run, asked)
-            if line is not None:
-                answered[place] = line
-            watch.tick(f"{labelled.label} {condition} {entry.episode_id}")
-
-    for start in range(0, len(todo), BATCH):
-        answered: dict[int, VerdictLine] = {}
-        batch = enumerate(todo[start : start + BATCH])
-        try:
-            with redirect_stdout(sys.stderr):  # of all at once: calls that overlap would restore it wrongly
-                await asyncio.gather(*(one(place, entry, run) for place, (entry, run) in batch))
-        finally:  # also of a batch that is interrupted, what is answered is kept
-            asked.new += append_lines(path, [answered[place] for place in sorted(answered)])
-    return asked
-
-
-async def _verdict(
-    bench: Bench, labelled: Labelled, entry: EvidenceEntry, run: int, asked: Asked
-) -> VerdictLine | None:
-    started, at = time.monotonic(), now()
+    stream = _Stream(bench, judges, entries, runs, watch or Silent())
+    stream.prepare(force=force)
+    remote = [one for one in judges if one.calls is not None]
+    local = [one for one in judges if one.calls is None]
     try:
-        package = Package(load(bench, entry), bench.paths.image)
-        reply = await labelled.judge.judge(package, run)
-        return _line(labelled, entry, run, reply, at, time.monotonic() - started)
-    except (Exception, SystemExit) as exc:  # a judge is anybody's code: one failure never stops the rest
-        known = isinstance(exc, Unavailable | InputError)
+        with Interrupts() as interrupts, redirect_stdout(sys.stderr):  # one for all: they would overlap
+            for group, most in ((local, min(in_flight, MOST_LOCAL)), (remote, in_flight)):
+                source = stream.todo(group)
+                workers = [asyncio.create_task(stream.work(source, interrupts)) for _ in range(most)]
+                interrupts.at_second = partial(_cancel, workers)
+                await _all(workers)
+    finally:
+        stream.close()
+        await _close(judges)
+    return Judging(tuple(stream.asked.values()), interrupted=interrupts.seen)
+
+
+async def _all(workers: Sequence[asyncio.Task[None]]) -> None:
+    """Wait for all of them; where one breaks, or this is cancelled, the others end before it is told."""
+    try:
+        await asyncio.gather(*workers)
+    except asyncio.CancelledError:
+        current = asyncio.current_task()
+        if current is not None and current.cancelling():
+            raise
+    finally:
+        _cancel(workers)
+        await asyncio.gather(*workers, return_exceptions=True)
+
+
+def _cancel(workers: Sequence[asyncio.Task[None]]) -> None:
+    for worker in workers:
+        worker.cancel()
+
+
+async def _close(judges: Sequence[Labelled]) -> None:
+    """Close what the judges have opened: connections belong to this event loop."""
+    for labelled in judges:
+        close = getattr(labelled.judge, "aclose", None)
+        if close is not None:
+            await close()
+    open_calls: list[Calls] = []
+    for labelled in judges:
+        if labelled.calls is not None and labelled.calls not in open_calls:
+            open_calls.append(labelled.calls)
+            await labelled.calls.aclose()
+
+
+class _Shown:
+    """A package that is read when the first judge wants it, and let go with its last call."""
+
+    def __init__(self, bench: Bench, entry: EvidenceEntry) -> None:
+        self._bench = bench
+        self.entry = entry
+
+    @cached_property
+    def package(self) -> Package:
+        return Package(load(self._bench, self.entry), self._bench.paths.image)
+
+
+@dataclass(frozen=True)
+class _Call:
+    labelled: Labelled
+    shown: _Shown
+    run: int
+
+
+class _Stream:
+    """All calls of one command, in the order of packages, and where their verdicts go."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        judges: Sequence[Labelled],
+        entries: Sequence[EvidenceEntry],
+        runs: int,
+        watch: Watch,
+    ) -> None:
+        self._bench = bench
+        self._judges = judges
+        self._entries = entries
+        self._runs = runs
+        self._watch = watch
+        self._done: dict[tuple[str, str], set[Key]] = {}
+        self._files: dict[tuple[str, str], Appender] = {}
+        conditions = list(dict.fromkeys(entry.condition for entry in entries))
+        self._by_condition = {name: [e for e in entries if e.condition == name] for name in conditions}
+        self.asked = {
+            (labelled.label, name): Asked(labelled.label, name, labelled.judge.supports(name))
+            for labelled, name in product(judges, conditions)
+        }
+
+    def prepare(self, *, force: bool) -> None:
+        """Refuse what does not fit before anything is changed; then see what stands already."""
+        asking = [
+            (labelled, condition)
+            for labelled, condition in product(self._judges, self._by_condition)
+            if self.asked[labelled.label, condition].supported
+        ]
+        for labelled, condition in asking if not force else ():
+            if not labelled.anew:
+                evidence = _evidence(self._by_condition[condition], condition)
+                refuse_other_settings(self._bench, labelled, condition, evidence)
+        self._bench.update_lock(
+            judges={one.label: one.settings for one in self._judges},
+            judge_runs=configured_runs(self._bench, self._judges, list(self.asked.values()), self._runs),
+        )
+        self._watch.total = 0
+        for labelled, condition in asking:
+            chosen, repeats = self._by_condition[condition], _repeats(labelled, self._runs)
+            if labelled.anew:
+                self._bench.paths.verdict_file(labelled.label, condition).unlink(missing_ok=True)
+            keys = settled(self._bench, labelled, condition, _evidence(chosen, condition))
+            self._done[labelled.label, condition] = keys
+            here = {entry.episode_id for entry in chosen}
+            kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in here)
+            self.asked[labelled.label, condition].kept = kept
+            self._watch.total += len(chosen) * repeats
+            self._watch.tick(f"{labelled.label} {condition}", items=kept)
+
+    def todo(self, judges: Sequence[Labelled]) -> Iterator[_Call]:
+        """What is still to be asked: all judges and runs of a package one after the other."""
+        for condition, chosen in self._by_condition.items():
+            asking = [one for one in judges if self.asked[one.label, condition].supported]
+            for entry in chosen:
+                shown = _Shown(self._bench, entry)
+                for labelled in asking:
+                    done = self._done[labelled.label, condition]
+                    for run in range(1, _repeats(labelled, self._runs) + 1):
+                        if (entry.episode_id, run) not in done:
+                            yield _Call(labelled, shown, run)
+
+    async def work(self, source: Iterator[_Call], interrupts: Interrupts) -> None:
+        """Make one call after the other until there are no more, or no more are wanted."""
+        while not interrupts.seen and (call := next(source, None)) is not None:
+            await self._one(call)
+
+    def close(self) -> None:
+        for file in self._files.values():
+            file.close()
+
+    async def _one(self, call: _Call) -> None:
+        labelled, entry = call.labelled, call.shown.entry
+        asked = self.asked[labelled.label, entry.condition]
+        started, at = time.monotonic(), now()
+        try:
+            reply = await labelled.judge.judge(call.shown.package, call.run)
+            latency_s = time.monotonic() - started
+            line = lines.line(self._bench.paths, labelled, entry, call.run, reply, at, latency_s)
+        except (Exception, SystemExit) as exc:  # a judge is anybody's code: one failure never stops the rest
+            self._failed(call, asked, exc)
+        else:
+            key = (labelled.label, entry.condition)
+            if key not in self._files:
+                self._files[key] = Appender(self._bench.paths.verdict_file(*key))
+            self._files[key].append(line)
+            asked.new += 1
+        self._watch.tick(f"{labelled.label} {entry.condition} {entry.episode_id}")
+
+    def _failed(self, call: _Call, asked: Asked, exc: BaseException) -> None:
+        labelled, entry = call.labelled, call.shown.entry
+        known = isinstance(exc, Unavailable | CallError | InputError)
         why = f"the judge failed: {type(exc).__name__}: {exc}"
         if isinstance(exc, PyriteError):
             why = f"{exc.what}; {exc.next}" if exc.next else exc.what
-        asked.missing += 1
-        asked.why_missing[why[:200]] = asked.why_missing.get(why[:200], 0) + 1
+        if isinstance(exc, CallError):
+            why = f"{exc.kind}: {why}"
         said = str(exc) if known else "".join(traceback.format_exception(exc))
-        bench.log(f"judge {labelled.label} {entry.condition} {entry.episode_id} run {run}: {said}")
-        return None
+        if labelled.calls is not None:
+            why, said = labelled.calls.redact(why), labelled.calls.redact(said)
+        why = why[:200]
+        if why not in asked.why_missing and len(asked.why_missing) >= MOST_REASONS:
+            why = "other reasons: see log.txt"
+        asked.missing += 1
+        asked.why_missing[why] = asked.why_missing.get(why, 0) + 1
+        if asked.why_missing[why] <= MOST_LOGGED:
+            place = f"{labelled.label} {entry.condition} {entry.episode_id} run {call.run}"
+            self._bench.log(f"judge {place}: {said}")
 
 
-def _line(
-    labelled: Labelled, entry: EvidenceEntry, run: int, reply: Reply, at: str, latency_s: float
-) -> VerdictLine:
-    if not isinstance(reply, Reply):
-        raise InputError(f"the judge answered {type(reply).__name__}", expected="a Reply")
-    if any(value is not None and not math.isfinite(value) for value in (reply.score, reply.confidence)):
-        reply = replace(reply, verdict=Verdict.PARSE_ERROR, status="off_schema", score=None, confidence=None)
-    if (reply.status != "ok") != (reply.verdict == "parse_error"):
-        raise InputError(
-            f"the judge answered {reply.verdict} with status {reply.status!r}",
-            expected="verdict parse_error exactly when the status is not ok",
-        )
-    if reply.verdict is None and reply.score is None:
-        raise InputError("the judge answered neither a verdict nor a score", expected="one of them")
-    return VerdictLine(
-        episode_id=entry.episode_id,
-        judge=labelled.label,
-        config=labelled.config,
-        condition=entry.condition,
-        run=run,
-        verdict=reply.verdict,
-        score=reply.score,
-        confidence=reply.confidence,
-        reason=reply.reason[:2000],
-        called_at=at,
-        evidence_sha256=entry.evidence_sha256,
-        status=reply.status,
-        usage=reply.usage,
-        latency_s=round(latency_s, 4),
-        raw=reply.raw,
-    )
+def _repeats(labelled: Labelled, runs: int) -> int:
+    return 1 if labelled.judge.deterministic else runs
 
 
-def _already(
-    bench: Bench, labelled: Labelled, condition: str, entries: Sequence[EvidenceEntry], force: bool
-) -> set[tuple[str, int]]:
-    """Keys of the verdicts that stand; the file is rewritten without those that do not."""
-    standing, dropped, other = _standing(bench, labelled, condition, entries)
-    path = bench.paths.verdict_file(labelled.label, condition)
-    if other is not None and not force:
-        raise UsageError(
-            f"judge {labelled.label!r} has other settings than the verdicts in this file: "
-            + _difference(bench, labelled),
-            where=str(path),
-            expected=f"config {other}, now {labelled.config}",
-            next=f"pyrite judge {bench.root} --judge {labelled.label} --condition {condition} --force",
-        )
-    if dropped:
-        bench.log(f"judge {labelled.label} {condition}: {dropped} verdicts are out of date")
-        write_bytes(path, b"".join(line.model_dump_json().encode() + b"\n" for line in standing))
-    return {(line.episode_id, line.run) for line in standing}
-
-
-def _standing(
-    bench: Bench, labelled: Labelled, condition: str, entries: Sequence[EvidenceEntry]
-) -> tuple[list[VerdictLine], int, str | None]:
-    """The verdicts of these settings on this very evidence, how many others there are, another config."""
-    path = bench.paths.verdict_file(labelled.label, condition)
-    lines = list(read_lines(path, VerdictLine)) if path.is_file() else []
-    current = {entry.episode_id: entry.evidence_sha256 for entry in entries}
-    configs = (line.config or "not stated: another harness wrote it" for line in lines)
-    other = next((config for config in configs if config != labelled.config), None)
-    standing = [
-        line
-        for line in lines
-        if line.config == labelled.config
-        and current.get(line.episode_id, line.evidence_sha256) == line.evidence_sha256
-    ]
-    return standing, len(lines) - len(standing), other
-
-
-def _difference(bench: Bench, labelled: Labelled) -> str:
-    """What changed in a judge's settings since lock.json was written."""
-    before: Any = bench.lock().get("judges", {}).get(labelled.label, {})
-    keys = sorted({*before, *labelled.settings})
-    changed = [k for k in keys if before.get(k) != labelled.settings.get(k)]
-    return (
-        "; ".join(f"{k} was {before.get(k)!r}, is {labelled.settings.get(k)!r}" for k in changed) or "unknown"
-    )
+def _evidence(entries: Sequence[EvidenceEntry], condition: str) -> Mapping[str, str]:
+    """Episode -> the sha256 of its package in a condition."""
+    return {entry.episode_id: entry.evidence_sha256 for entry in entries if entry.condition == condition}

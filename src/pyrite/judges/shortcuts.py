@@ -51,7 +51,7 @@ class Claim:
     deterministic = True
 
     def supports(self, condition: str) -> bool:
-        return condition.endswith(("+claim", "+swap"))
+        return bool({"claim", "swap"} & set(condition.split("+")))
 
     def config(self) -> dict[str, Any]:
         return {"rule": "success if the final message asserts success"}

@@ -30,14 +30,14 @@ from pyrite.store.episodes import Attempted, Episode
 TRUTH = {Outcome.PASS: PASS, Outcome.FAIL: FAIL, Outcome.INDETERMINATE: INDETERMINATE}
 
 
-def table_from_bench(bench: Bench) -> Table:
+def table_from_bench(bench: Bench, *, verified: bool = True) -> Table:
     """Join a bench's episodes, truth and verdicts; a row an attempted episode.
 
     The cluster is the task (a perturbed episode carries the task of its origin). An episode whose
     meta.json cannot be read has no stratum, task or agent. Raises `UsageError` where there is no
-    episode or not one is verified, `InputError` for repeated verdicts.
+    episode or (where `verified`) not one is verified, `InputError` for repeated verdicts.
     """
-    return _joined(bench, _require(bench))
+    return _joined(bench, _require(bench) if verified else attempts.read(bench))
 
 
 def measure_bench(

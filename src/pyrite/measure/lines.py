@@ -85,7 +85,8 @@ def read(bench: Bench, row_of: Mapping[str, int]) -> Lines:
                 )
             stands[key] = where
             rows[key] = Row(*key, _said(line), _number(line.score), _number(line.confidence))
-    return Lines(list(rows.values()), strangers, len(old - stands.keys()), names.aliases)
+    ordered = [rows[key] for key in sorted(rows)]  # lines stand in the order in which answers came
+    return Lines(ordered, strangers, len(old - stands.keys()), names.aliases)
 
 
 def verdicts(rows: list[Row]) -> Verdicts:

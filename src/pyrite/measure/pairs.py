@@ -31,6 +31,9 @@ from pyrite.records import Estimate
 
 METRICS = {"fpr": (FAIL, "no_negatives"), "tpr": (PASS, "no_positives")}
 """Metric -> the truth of the episodes that it is of, and the reason where there is none."""
+ACCEPTANCE = "acceptance"
+"""The share of all episodes that is accepted, whatever their truth: needs none."""
+_OF: dict[str, tuple[int | None, str]] = {**METRICS, ACCEPTANCE: (None, "no_episodes")}
 REFERENCE_DRAWS = 10_000
 """For the task-weighted test, which decides nothing."""
 ANSWERS = {
@@ -63,9 +66,12 @@ def side(table: Table, judge: str, condition: str) -> Side:
 def pair_block(
     episodes: Episodes, rows: Flags, metric: str, a: Side, b: Side, settings: Settings
 ) -> dict[str, Any]:
-    """One pair on the episodes of one truth that both decided; `p_holm` is left to the family."""
-    truth, empty = METRICS[metric]
-    of_truth = rows & (episodes.truth == truth)
+    """One pair on the episodes of one truth that both decided; `p_holm` is left to the family.
+
+    `metric` is one of METRICS, or ACCEPTANCE for all episodes.
+    """
+    truth, empty = _OF[metric]
+    of_truth: Flags = rows if truth is None else rows & (episodes.truth == truth)
     inside: Flags = of_truth & a.decided & b.decided
     first, second = a.accepted[inside], b.accepted[inside]
     task = tests.discordance(first, second, compact(episodes.cluster, inside))
@@ -144,13 +150,15 @@ def _apart(
 ) -> tuple[Estimate, str, tests.Discordance]:
     """The difference by task and, where there are families, by family: the wider one and its unit lead."""
 
+    name = metric.upper() if metric in METRICS else metric
+
     def made(found: tests.Discordance, unit: str) -> Estimate:
         return difference(
             found.both,
             found.first,
             found.second,
             found.neither,
-            estimand=f"{metric.upper()} of a minus that of b, episode-weighted",
+            estimand=f"{name} of a minus that of b, episode-weighted",
             empty=empty,
             unit=unit,
             level=settings.level,

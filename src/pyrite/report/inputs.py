@@ -33,8 +33,24 @@ def digests(bench: Bench) -> dict[str, Any]:
             for line in read_lines(path, VerdictLine)
         ),
         "recorded_at": [recorded[0], recorded[-1]] if recorded else None,
+        "models": _models(bench),
         "verified_at": max((truth.verified_at for truth in truths), default=None),
     }
+
+
+def _models(bench: Bench) -> list[dict[str, str | None]]:
+    """Which model each judge asked, as lock.json has it, with digest and licence of a file that was served.
+
+    A licence that a file does not state is UNKNOWN; of a model behind somebody's endpoint both are None.
+    """
+    settings = bench.lock().get("judges")
+    found = []
+    for judge, said in sorted(settings.items()) if isinstance(settings, dict) else ():
+        if isinstance(said, dict) and isinstance(said.get("model"), str):
+            names = {"model": "model", "sha256": "file_sha256", "licence": "licence", "note": "note"}
+            facts = {name: said.get(key) for name, key in names.items()}
+            found.append({"judge": judge, **{k: v if isinstance(v, str) else None for k, v in facts.items()}})
+    return found
 
 
 def _digest(records: Iterable[dict[str, Any]]) -> str:

@@ -29,11 +29,15 @@ STRATA = {
     "perturbed": "recorded episodes, each replayed with one defect",
     "scripted": "scripted agents, not under test",
 }
-CONDITIONS = {
+SHOWN = {
     "E1-final": "task text and the last screenshot",
-    "E2+claim": "the last four screenshots, their actions, and the agent's final message",
-    "E2+swap": "the last four screenshots, their actions, and a message that says the opposite",
+    "E2": "the last four screenshots, their actions",
     "E3-full": "all screenshots and all actions",
+}
+WORDS = {
+    "claim": "the agent's final message",
+    "swap": "a message that says the opposite",
+    "thoughts": "what the agent thought",
 }
 CATEGORIES = {
     Category.UNCOMMITTED.value: "done on the screen, never saved",
@@ -148,10 +152,15 @@ def view_command(bench: str, episode_id: str) -> str:
 
 def describe_condition(name: str) -> str:
     """What a judge sees in a condition; empty for one that is not known."""
-    last = _LAST.fullmatch(name)
-    if last:
-        return f"the last {last[1]} screenshots and their actions"
-    return CONDITIONS.get(name, "")
+    base, *added = name.split("+")
+    last = _LAST.fullmatch(base)
+    shown = f"the last {last[1]} screenshots, their actions" if last else SHOWN.get(base)
+    if shown is None or not set(added) <= set(WORDS):
+        return ""
+    parts = [*shown.split(", "), *(WORDS[word] for word in added)]
+    if len(parts) == 1:
+        return shown
+    return ", ".join(parts[:-1]) + (", and " if len(parts) > 2 else " and ") + parts[-1]
 
 
 def judge_names(result: Result) -> list[str]:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pyrite.sandbox import apps, bwrap, cgroup, desktop, seccomp, seed
@@ -63,6 +63,8 @@ def capabilities() -> list[Capability]:
         _module("tesserocr", "reading the screens of a whole set (screen-rules@ocr=tesserocr)", OCR),
         _english(),
         _docker(),
+        _extra("xllamacpp", "serving a GGUF file (--gguf)", "pip install 'pyrite[local-llm]'"),
+        _extra("transformers", "reward models in a folder (reward-hf)", "pip install 'pyrite[hf]'"),
     ]
 
 
@@ -197,6 +199,12 @@ def _cache() -> Capability:
     return Capability(
         "cache folder", ok, detail, "keeping LibreOffice's profile", None if ok else "set PYRITE_CACHE"
     )
+
+
+def _extra(name: str, needed_for: str, install: str) -> Capability:
+    """A package that few need: not to have it is no fault."""
+    found = _module(name, needed_for, install)
+    return found if found.ok else replace(found, ok=None)
 
 
 def _module(name: str, needed_for: str, install: str) -> Capability:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pyrite.episodes.claims import opposite
 from pyrite.errors import UsageError
 from pyrite.evidence.rescan import rescan
 from pyrite.judges import labels as judge_labels
@@ -35,7 +36,7 @@ def of_bench(
     lookup = Lookup(bench, tasks)
 
     def scan() -> Scan | None:
-        found = rescan(bench, lookup.instruction, lambda meta: secrets(bench, meta))
+        found = rescan(bench, lookup.instruction, lambda meta: secrets(bench, meta), opposite=opposite)
         return None if found is None else Scan(found.packages, len(found.leaks), len(found.broken))
 
     return measuring.gate_bench(

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -22,10 +23,12 @@ from pyrite.episodes.perturb import KINDS
 from pyrite.errors import InputError, UsageError
 from pyrite.evidence import conditions
 from pyrite.judges import labels as judge_labels
+from pyrite.judges import reward_hf
+from pyrite.judges.client.calls import Calls
 from pyrite.measure.finding import SHORTCUTS
 from pyrite.records import VerdictLine
 from pyrite.store.bench import Bench
-from pyrite.store.config import FIXED, Config, Judged, Reward, defaults, differences, load_config
+from pyrite.store.config import FIXED, Config, Judged, Prompted, Reward, defaults, differences, load_config
 from pyrite.store.jsonl import read_json, read_lines, write_bytes
 from pyrite.store.paths import BenchPaths
 from pyrite.suites.lookup import matching, open_origin
@@ -124,7 +127,7 @@ def settle(plan: Plan, *, force: bool = False) -> Bench:
             write_bytes(bench.paths.config, text.encode())
         bench.update_lock(
             run={"asked": plan.config.flat(resolved=True)},
-            evidence={"last_k": asked.evidence.last_k, "max_image_side": asked.evidence.max_image_side},
+            evidence=asked.evidence.model_dump(),
             metrics={
                 "level": asked.metrics.level,
                 "resamples": asked.metrics.bootstrap_resamples,
@@ -267,24 +270,68 @@ def _conditions(config: Config) -> tuple[str, ...]:
 
 
 def _judges(config: Config) -> tuple[dict[str, int], tuple[LeftOut, ...]]:
-    """The shortcuts, whatever was asked, then the judges that were, and those that do not exist yet."""
+    """The shortcuts, whatever was asked, then the judges that were, and those that cannot be asked here."""
     asked = config.asked
     wanted = dict.fromkeys(SHORTCUTS, asked.runs)
     left_out = []
     for label, options in (DEFAULT_JUDGES if asked.judges is None else asked.judges).items():
         if label in FIXED:
-            left_out.append(
-                LeftOut(
-                    f"judges.{label}",
-                    config.where("judges", label),
-                    "not available in this version; verdicts that are there are measured",
-                )
-            )
+            why = _unreachable(options) if isinstance(options, Prompted) else _unloadable(options)
+            if why is None:
+                named = _prompted(options) if isinstance(options, Prompted) else _reward(options)
+                with _at(config, "judges", label):
+                    wanted[_known(named)] = options.runs or asked.runs
+            else:
+                why = f"{why}; verdicts that are there are measured"
+                left_out.append(LeftOut(f"judges.{label}", config.where("judges", label), why))
             continue
         with _at(config, "judges", label):
             made = _known(label)
         wanted[made] = options.runs or asked.runs
     return wanted, tuple(left_out)
+
+
+def _unreachable(options: Prompted) -> str | None:
+    """Why the model of judges.vlm cannot be asked: none is named, or there is no key; None where it can."""
+    try:
+        Calls().endpoint(model=options.model, base_url=options.base_url, api_key_env=options.api_key_env)
+    except UsageError as exc:
+        return exc.what
+    return None
+
+
+def _prompted(options: Prompted) -> str:
+    """The label of judges.vlm."""
+    said = {
+        "model": options.model,
+        "base_url": options.base_url,
+        "api_key_env": options.api_key_env,
+        "prompt": options.prompt,
+        "eyes": options.eyes,
+        "temperature": None if options.temperature is None else f"{options.temperature:g}",
+        "max_tokens": options.max_tokens,
+    }
+    return "vlm@" + ",".join(f"{key}={value}" for key, value in said.items() if value is not None)
+
+
+def _unloadable(options: Judged) -> str | None:
+    """Why the reward model of judges.rm cannot be asked; None where it can."""
+    if not isinstance(options, Reward) or not options.path:
+        return "no path is named"
+    if find_spec("transformers") is None or find_spec("torch") is None:
+        return f"transformers is not installed: {reward_hf.NEXT}"
+    try:
+        judge_labels.make(_reward(options))
+    except UsageError as exc:
+        return f"{options.path}: {exc.what}"
+    return None
+
+
+def _reward(options: Judged) -> str:
+    """The label of judges.rm: a model that reads text is given the text of the screens."""
+    path = options.path if isinstance(options, Reward) and options.path else ""
+    eyes = ",eyes=ocr" if reward_hf.describe(Path(path)).kind == "text" else ""
+    return f"reward-hf@path={path}{eyes}"
 
 
 def _known(label: str) -> str:
@@ -298,6 +345,15 @@ def _known(label: str) -> str:
         raise
 
 
+def _same(label: str, written: str) -> bool:
+    """Whether another harness's label means this judge: vlm:MODEL is a vlm of that model."""
+    if written.startswith(judge_labels.ARTICLE):
+        model = f"model={written.removeprefix(judge_labels.ARTICLE)}"
+        name, _, options = label.partition("@")
+        return name == "vlm" and model in options.split(",")
+    return label == written
+
+
 def _without_answered(plan: Plan) -> Plan:
     """Leave out the judges of which another harness wrote verdicts into this bench: those are taken."""
     paths = BenchPaths(plan.root)
@@ -305,8 +361,8 @@ def _without_answered(plan: Plan) -> Plan:
     for path in paths.verdict_files():
         for line in read_lines(path, VerdictLine):
             ours = line.config is not None and path == paths.verdict_file(line.judge, line.condition)
-            if line.judge in plan.judges and not ours:
-                foreign.setdefault(line.judge, path)
+            if not ours:
+                foreign = {label: path for label in plan.judges if _same(label, line.judge)} | foreign
     left = {label: runs for label, runs in plan.judges.items() if label not in foreign}
     notes = tuple(
         LeftOut(f"judges.{label}", str(path), "verdicts of another harness are there; they are measured")

@@ -156,13 +156,13 @@ def _readings(plan: Plan, bench: Bench | None, entries: list[EvidenceEntry]) -> 
     wanted: set[batch.Screen] = set()
     needed: set[batch.Screen] = set()
     reading = 0
-    for label in plan.judges:
+    for label, runs in plan.judges.items():
         labelled = labels.make(label)
         judge, taken = labelled.judge, [one for one in entries if labelled.judge.supports(one.condition)]
         if batch.reads(judge):
             reading += 1
             wanted.update(batch.to_read(bench, judge, taken))
-            needed.update(batch.to_read(bench, judge, runner.unanswered(bench, labelled, taken)))
+            needed.update(batch.to_read(bench, judge, runner.unanswered(bench, labelled, taken, runs=runs)))
     if not reading:
         return None
     todo = sum(not ocr.is_recorded(screen.key, name=screen.engine) for screen in needed)

@@ -8,7 +8,7 @@
     perturb: [drop-save, save-copy]  # or all
     tasks: [my-tasks]                # more folders of folder tasks
     conditions: [E1-final, E2-lastk, E2+claim, E3-full]
-    evidence: {last_k: 4, max_image_side: 1280}
+    evidence: {last_k: 4, max_image_side: 1280, max_tokens: 100000, max_bytes: 20000000}
     judges: [screen-rules, "mypackage.judge:Mine"]    # or a mapping: label -> {runs: 3}
     runs: 3
     metrics: {ci: wilson, alpha: 0.05, bootstrap_resamples: 2000, cluster_by: task_id}
@@ -75,6 +75,10 @@ class Shown(Part):
     """Screens in E2."""
     max_image_side: int = Field(default=1280, ge=64, le=16384)
     """Pixels of the longer side above which E3-full is scaled down."""
+    max_tokens: int = Field(default=100_000, ge=1000, le=100_000_000)
+    """Estimated tokens of one package; what does not fit is left out, and the package says so."""
+    max_bytes: int = Field(default=20_000_000, ge=10_000, le=10_000_000_000)
+    """Of the image files of one package, each frame once."""
 
 
 class Metrics(Part):
@@ -154,6 +158,14 @@ class Prompted(Judged):
 
     model: str | None = None
     temperature: float | None = Field(default=None, ge=0)
+    base_url: str | None = None
+    """Of an OpenAI-compatible endpoint; without it OpenAI's."""
+    api_key_env: str | None = None
+    """The environment variable that holds its key."""
+    prompt: str | None = None
+    """strict, lenient, no-claim-line, verdict-first, or the path of a .md file."""
+    eyes: Literal["pixels", "ocr"] | None = None
+    max_tokens: int | None = Field(default=None, ge=16)
     uncertain_policy: Uncertain = "failure"
 
 

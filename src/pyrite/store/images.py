@@ -107,3 +107,11 @@ def save_png(image: Image.Image, path: Path) -> None:
     buffer = io.BytesIO()
     Image.frombytes("RGB", image.size, image.tobytes()).save(buffer, "PNG", compress_level=3)
     write_bytes(path, buffer.getvalue())
+
+
+def png_size(path: Path) -> tuple[int, int, int]:
+    """Width, height and bytes of a PNG file of ours, from its header."""
+    with path.open("rb") as handle:
+        header = handle.read(24)
+    width, height = struct.unpack(">II", header[16:24])
+    return width, height, path.stat().st_size

@@ -12,6 +12,7 @@
     final_facts.json
     act.jsonl  acted_state.tar.zst   what an active verifier did then, and the home after it
     gt.json                       written by verify; an earlier one is kept as gt.<sha8>.json
+  superseded/<episode_id>.<sha8>/ an episode of a task that was changed and recorded anew
   labels.jsonl
   evidence/index.jsonl            package_id -> episode_id; judges never see it
   evidence/images/<pixels>.png    every image of every package, once
@@ -113,6 +114,10 @@ class BenchPaths:
     @property
     def episodes(self) -> Path:
         return self.root / "episodes"
+
+    @property
+    def superseded(self) -> Path:
+        return self.root / "superseded"
 
     @property
     def labels(self) -> Path:

@@ -14,13 +14,12 @@ from typing import Literal
 
 from pyrite.errors import RunError, UsageError
 from pyrite.pool import Silent, Watch
-from pyrite.sandbox import confine
-from pyrite.sandbox.apps import APPS
+from pyrite.sandbox import apps, confine
 from pyrite.store.scratch import scratch
 from pyrite.suites.lookup import Origin, matching, open_origin
 from pyrite.suites.suite import FamilyTask
 from pyrite.tasks.export import Verifier, copied, verifier_of_family, write_folder
-from pyrite.tasks.export_harbor import write_harbor
+from pyrite.tasks.export_harbor import Image, write_harbor
 from pyrite.tasks.task import BUILD_LIMITS, INITIAL, Task
 
 Form = Literal["folders", "harbor"]
@@ -82,8 +81,9 @@ def _write(origin: Origin, task: Task, place: Path, folder: Path, form: Form) ->
     homes = _built(task, place)
     if isinstance(task, FamilyTask):
         family = task.family
-        initial = family.initial(family.params[task.task_id])
-        verifier = verifier_of_family(task.module, task.task_id, family.files, initial)
+        params = family.params[task.task_id]
+        initial, compared = family.initial(params), family.compared(params)
+        verifier = verifier_of_family(task.module, task.task_id, family.files, initial, compared)
     else:
         assert origin.folder is not None
         verifier = _of_folder(origin.folder / spec.task_id)
@@ -91,8 +91,18 @@ def _write(origin: Origin, task: Task, place: Path, folder: Path, form: Form) ->
     if form == "folders":
         write_folder(folder, spec.model_copy(update={"script": tuple(script)}), verifier, homes, claim)
     else:
-        package = APPS[spec.initial.open.app].package if spec.initial.open else None
-        write_harbor(folder, spec, verifier, homes, package)
+        write_harbor(folder, spec, verifier, homes, _image(task))
+
+
+def _image(task: Task) -> Image:
+    """What an image needs for a task: the application that is open, commands, our own web application."""
+    opened = task.spec.initial.open
+    tools = task.family.tools if isinstance(task, FamilyTask) else ()
+    if opened is None:
+        return Image(tools)
+    serves = opened.app == "kontor"
+    page = opened.args[0] if serves and opened.args else ""
+    return Image((apps.APPS[opened.app].package, *tools), apps.brought() if serves else {}, page)
 
 
 def _of_folder(folder: Path) -> Verifier:

@@ -53,5 +53,11 @@ class Family(NamedTuple):
     """Steps that the verifier does on the living desktop before it looks (`pyrite.steps`)."""
     truth_from: str = "final"
     """final or acted: which state decides."""
+    compared: Callable[[Any], tuple[str, ...]] = lambda params: ()
+    """Names in `files` that the verifier compares with and that no home begins with."""
+    tools: tuple[str, ...] = ()
+    """Debian packages of the commands that a competent agent uses beside the application that is open."""
+    domain: str = ""
+    """What kind of work it is: files, office, settings, web, browser, terminal."""
     clock_within_s: float | None = None
     """For tasks that depend on the date: how far the sandbox's clock may be off."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -48,6 +49,13 @@ class Origin:
     def resolved(self) -> dict[str, Any]:
         """What stands in lock.json about a suite: its name and the digest of what decides."""
         return {} if self.suite is None else {self.suite: {"digest": _suite(self.suite).digest()}}
+
+    def digest(self, task_id: str) -> str:
+        """sha256 of what an episode of a task comes from: its text, home, verifier, script and claim."""
+        task, (script, claim) = self.task(task_id), self.script(task_id)
+        acted = "\n".join(action.model_dump_json(exclude_none=True) for action in script)
+        parts = (task.verifier_sha256(), task.spec.model_dump_json(by_alias=True), acted, claim)
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def script(self, task_id: str) -> tuple[Sequence[Action], str]:
         """What a competent agent does, and what it would truthfully say at the end.

@@ -60,8 +60,8 @@ class FamilyTask:
         return replace(self._program("verify", (str(home),), (home,)), imports=_loaded(self.module))
 
     def verifier_sha256(self) -> str:
-        family = self.family
-        files = family.initial(family.params[self.task_id]).values()
+        family, params = self.family, self.family.params[self.task_id]
+        files = {*family.initial(params).values(), *family.compared(params)}
         return _digest((_RUN, self.module), tuple(str(family.files / name) for name in files), self.task_id)
 
     def _program(self, command: str, rest: tuple[str, ...], reads: tuple[Path, ...] = ()) -> Program:
@@ -141,6 +141,7 @@ def _spec(task: FamilyTask) -> TaskSpec:
         task_id=task.task_id,
         instruction=family.instruction(params),
         family=family.name,
+        domain=family.domain,
         initial=Initial(files=files, open=Launch(app=app, args=args)),
         states=(
             *(_state(state, "good") for state in family.good(params)),

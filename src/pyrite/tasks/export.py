@@ -75,10 +75,12 @@ class Verifier:
     """Path in the home -> which of `files`, for what the recipe lays in."""
 
 
-def verifier_of_family(module: str, task_id: str, folder: Path, initial: Mapping[str, str]) -> Verifier:
-    """The verifier of a family task: its module with all that it imports, and its initial files.
+def verifier_of_family(
+    module: str, task_id: str, folder: Path, initial: Mapping[str, str], compared: Sequence[str] = ()
+) -> Verifier:
+    """The verifier of a family task: its module with all that it imports, and the files that it reads.
 
-    `folder` holds the files that `initial` (path in the home -> name) speaks of.
+    `folder` holds the files that `initial` (path in the home -> name) speaks of, and those it compares with.
     Raises `UsageError` where a module imports pyrite in a way that cannot be carried over.
     """
     files = {name: source for one in sorted(closure(module)) for name, source in _module(one)}
@@ -88,7 +90,7 @@ def verifier_of_family(module: str, task_id: str, folder: Path, initial: Mapping
                 files.setdefault(f"{parent}/__init__.py", _INIT.encode())
     place = f"{PACKAGE}/{folder.resolve().relative_to(ROOT)}"
     recipe = {path: f"{place}/{name}" for path, name in initial.items()}
-    files |= {f"{place}/{name}": (folder / name).read_bytes() for name in initial.values()}
+    files |= {f"{place}/{name}": (folder / name).read_bytes() for name in {*initial.values(), *compared}}
     text = _VERIFY.format(
         task_id=task_id,
         version=pyrite.__version__,

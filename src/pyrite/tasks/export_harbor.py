@@ -14,19 +14,22 @@ the files, with the application where its image has one. Written for harbor 0.26
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyrite.records import TaskSpec
 from pyrite.tasks.export import Verifier, put, tarred
+from pyrite.tasks.harbor import SERVER
 from pyrite.tasks.task import INITIAL
 
 HOME = "/home/agent"
+_DATABASE = "Kontor/kontor.db"
 LOGS = "/logs/verifier"
 
 _DOCKERFILE = """FROM python:3.12-slim-bookworm
 RUN pip install --no-cache-dir 'defusedxml>=0.7'
-{packages}WORKDIR {home}
+{packages}{programs}WORKDIR {home}
 ADD home.tar {home}/
 """
 _PACKAGES = """RUN apt-get update \\
@@ -78,17 +81,27 @@ if verdict["pass"] is not None:
 '''
 
 
-def write_harbor(folder: Path, spec: TaskSpec, verifier: Verifier, homes: Path, package: str | None) -> None:
-    """Write one task; `homes` holds `initial` and the states, the first good one is the solution.
+@dataclass(frozen=True)
+class Image:
+    """What the image of a task holds beside its home."""
 
-    `package`: the Debian package of the application that is open at the start, for the image.
-    """
+    packages: tuple[str, ...] = ()
+    """Debian packages."""
+    programs: Mapping[str, bytes] = field(default_factory=dict)
+    """Path -> content."""
+    page: str = ""
+    """Of our web application, where the task is on it: the page that is open at the start."""
+
+
+def write_harbor(folder: Path, spec: TaskSpec, verifier: Verifier, homes: Path, image: Image) -> None:
+    """Write one task; `homes` holds `initial` and the states, the first good one is the solution."""
     good = next(state.name for state in spec.states if state.kind == "good")
     folder.mkdir(parents=True)
-    put(folder / "instruction.md", _instruction(spec).encode())
+    put(folder / "instruction.md", _instruction(spec, image).encode())
     put(folder / "task.toml", _toml(spec).encode())
-    packages = _PACKAGES.format(packages=package) if package else ""
-    put(folder / "environment" / "Dockerfile", _DOCKERFILE.format(packages=packages, home=HOME).encode())
+    put(folder / "environment" / "Dockerfile", _dockerfile(image).encode())
+    for path, content in image.programs.items():
+        put(folder / "environment" / Path(path).name, content)
     put(folder / "environment" / "home.tar", tarred(homes / INITIAL))
     put(folder / "solution" / "good.tar", tarred(homes / good))
     put(folder / "solution" / "solve.sh", _SOLVE.format(home=HOME).encode())
@@ -100,8 +113,20 @@ def write_harbor(folder: Path, spec: TaskSpec, verifier: Verifier, homes: Path, 
         (folder / script).chmod(0o755)
 
 
-def _instruction(spec: TaskSpec) -> str:
-    return f"{spec.instruction}\n\nThe home folder, which paths are relative to, is {HOME}.\n"
+def _dockerfile(image: Image) -> str:
+    packages = _PACKAGES.format(packages=" ".join(sorted(image.packages))) if image.packages else ""
+    programs = "".join(f"COPY {Path(path).name} {path}\n" for path in image.programs)
+    return _DOCKERFILE.format(packages=packages, programs=programs, home=HOME)
+
+
+def _instruction(spec: TaskSpec, image: Image) -> str:
+    text = f"{spec.instruction}\n\nThe home folder, which paths are relative to, is {HOME}.\n"
+    if SERVER in image.programs:
+        text += (
+            f"The web application is started there by `python3 {SERVER} {_DATABASE}`; the page that the task "
+            f"speaks of is http://127.0.0.1:8000{image.page}. Use the application, not its database.\n"
+        )
+    return text
 
 
 def _toml(spec: TaskSpec) -> str:
@@ -116,7 +141,8 @@ def _toml(spec: TaskSpec) -> str:
         f"tags = {_texts(tags)}\n"
         f"licence = {_texts(spec.licence)}\n"
         f"pyrite_family = {_texts(spec.family)}\n"
-        f"{opened}\n"
+        f"{opened}"
+        f"{_table('pyrite_equivalent', spec.equivalent_mutants)}\n"
         "[verifier]\n"
         f"timeout_sec = {spec.limits.timeout_s + 30:.1f}\n\n"
         "[agent]\n"
@@ -127,6 +153,15 @@ def _toml(spec: TaskSpec) -> str:
         "memory_mb = 2048\n"
         "storage_mb = 10240\n"
         "allow_internet = false\n"
+    )
+
+
+def _table(name: str, values: Mapping[str, str]) -> str:
+    """An inline table of texts; empty where there is none."""
+    if not values:
+        return ""
+    return (
+        f"{name} = {{ {', '.join(f'{_texts(key)} = {_texts(value)}' for key, value in values.items())} }}\n"
     )
 
 

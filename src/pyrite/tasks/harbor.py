@@ -37,6 +37,8 @@ from pyrite.tasks.task import INITIAL, Program
 
 SOLUTION, NOP = "solution", "nop"
 PARTS = ("task.toml", "instruction.md", "tests/test.sh", "environment/Dockerfile")
+SERVER = "/var/lib/kontor.pyz"
+"""Our web application in the image of an exported task; it is no part of the home."""
 _MAX_BYTES = 1 << 20
 _TAIL = 4000
 _INSTALLS = re.compile(
@@ -100,6 +102,7 @@ def load_harbor(folder: Path) -> HarborTask:
             family=_family(_table(data, "metadata")),
             initial=Initial(open=_opened(_table(data, "metadata"))),
             states=(good, nop) if solved else (nop,),
+            equivalent_mutants=_equivalent(_table(data, "metadata")),
             limits=Limits(timeout_s=float(_table(data, "verifier").get("timeout_sec", 600.0))),
             benchmark=Benchmark(
                 name="harbor", version=str(data.get("schema_version", data.get("version", "")))
@@ -128,6 +131,13 @@ def _opened(metadata: Mapping[str, Any]) -> Launch | None:
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         return None
     return Launch(app=words[0], args=tuple(words[1:]))
+
+
+def _equivalent(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Near-misses that an exported task of ours declares to be right after all."""
+    found = metadata.get("pyrite_equivalent")
+    pairs = found.items() if isinstance(found, dict) else ()
+    return {name: why for name, why in pairs if isinstance(why, str)}
 
 
 def _text(path: Path) -> str:
@@ -191,6 +201,8 @@ def _copied(where: Path, word: str, rest: str, at: str, home: str) -> list[tuple
             f"{word} {rest[:80]} is not understood", where=str(where), expected="COPY SOURCE… GOAL"
         )
     goal = _absolute(at, words[-1])
+    if goal == SERVER:
+        return []
     if goal != home and not goal.startswith(f"{home}/"):
         raise InputError(f"{word} goes to {goal}", where=str(where), expected=f"a place below {home}")
     inside = PurePosixPath(goal).relative_to(home)

@@ -1,6 +1,6 @@
-"""Start the application, then the browser at one of its pages.
+"""Start the application, then the browser at one of its pages; without a browser, the application alone.
 
-python3 kontor.pyz DATABASE BROWSER ARGUMENT… PATH
+python3 kontor.pyz DATABASE [BROWSER ARGUMENT… PATH]
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _START_LIMIT_S = 20.0
 
 def main() -> None:
     """The server becomes a process of its own; this one becomes the browser."""
-    database, *browser, path = sys.argv[1:]
+    database, *words = sys.argv[1:]
+    if not words:
+        serve(Path(database)).serve_forever()
+    *browser, path = words
     if not _listens():
         if os.fork() == 0:
             os.setsid()

@@ -77,6 +77,7 @@ def family(name: str, params: Mapping[str, Params]) -> Family:
     """A family of tasks about bookmarks."""
     return Family(
         name=name,
+        domain="browser",
         files=FILES,
         params=params,
         instruction=lambda one: one.text,

@@ -246,6 +246,7 @@ def script(params: Params) -> list[dict[str, Any]]:
 
 FAMILY = Family(
     name="browser_download",
+    domain="browser",
     files=FILES,
     params={
         "browser-download-placed-lamps": Params("kontor_lamps.db", "placed", "/orders"),

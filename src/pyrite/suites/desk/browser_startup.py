@@ -240,6 +240,7 @@ _ORDERS, _WIKI = "http://127.0.0.1:8000/orders", "http://wiki.example.org/today"
 
 FAMILY = Family(
     name="browser_startup",
+    domain="browser",
     files=FILES,
     params={
         "browser-startup-orders-page": _task(

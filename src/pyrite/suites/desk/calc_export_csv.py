@@ -238,6 +238,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="calc_export_csv",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

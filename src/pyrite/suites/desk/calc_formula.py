@@ -204,6 +204,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="calc_formula",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

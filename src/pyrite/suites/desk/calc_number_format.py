@@ -188,6 +188,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="calc_number_format",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -334,6 +334,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="calc_set_cell",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

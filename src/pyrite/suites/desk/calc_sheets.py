@@ -199,6 +199,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="calc_sheets",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

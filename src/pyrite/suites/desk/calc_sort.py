@@ -260,6 +260,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="calc_sort",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

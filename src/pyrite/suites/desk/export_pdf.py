@@ -182,6 +182,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="export_pdf",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -206,6 +206,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="files_archive",
+    domain="files",
     files=FILES,
     params=PARAMS,
     instruction=instruction,
@@ -218,4 +219,8 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=(
+        "zip",
+        "unzip",
+    ),
 )

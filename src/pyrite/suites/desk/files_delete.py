@@ -52,6 +52,7 @@ PARAMS = {
 
 FAMILY = Family(
     name="files_delete",
+    domain="files",
     files=FILES,
     params=PARAMS,
     instruction=operations.instruction,

@@ -158,6 +158,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="files_mode",
+    domain="files",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -70,6 +70,7 @@ PARAMS = {
 
 FAMILY = Family(
     name="files_rename",
+    domain="files",
     files=FILES,
     params=PARAMS,
     instruction=operations.instruction,

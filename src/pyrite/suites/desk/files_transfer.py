@@ -76,6 +76,7 @@ PARAMS = {
 
 FAMILY = Family(
     name="files_transfer",
+    domain="files",
     files=FILES,
     params=PARAMS,
     instruction=operations.instruction,

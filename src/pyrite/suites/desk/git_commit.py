@@ -224,6 +224,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="git_commit",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=instruction,
@@ -236,4 +237,5 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=("git",),
 )

@@ -210,6 +210,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="git_refs",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=instruction,
@@ -222,4 +223,5 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=("git",),
 )

@@ -211,6 +211,7 @@ def equivalent(params: Params) -> dict[str, str]:
 
 FAMILY = Family(
     name="git_settings",
+    domain="settings",
     files=FILES,
     params=PARAMS,
     instruction=instruction,
@@ -224,4 +225,5 @@ FAMILY = Family(
     script=script,
     claim=claim,
     equivalent=equivalent,
+    tools=("git",),
 )

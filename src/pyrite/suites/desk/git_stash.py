@@ -244,6 +244,7 @@ def _without(params: Params) -> tuple[str, ...]:
 
 FAMILY = Family(
     name="git_stash",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=instruction,
@@ -256,4 +257,6 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    compared=lambda params: (f"texts/site/{PRINT}", f"texts/site_edited/{PRINT}"),
+    tools=("git",),
 )

@@ -66,6 +66,7 @@ def family(name: str, params: Mapping[str, Params]) -> Family:
     """A family of tasks in the web application."""
     return Family(
         name=name,
+        domain="web",
         files=FILES,
         params=params,
         instruction=lambda one: one.text,

@@ -218,6 +218,7 @@ def equivalent(params: Params) -> dict[str, str]:
 
 FAMILY = Family(
     name="mousepad_settings",
+    domain="settings",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

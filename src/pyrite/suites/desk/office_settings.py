@@ -230,6 +230,7 @@ def equivalent(params: Params) -> dict[str, str]:
 
 FAMILY = Family(
     name="office_settings",
+    domain="settings",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

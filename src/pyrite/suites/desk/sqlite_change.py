@@ -241,6 +241,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="sqlite_change",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=instruction,
@@ -253,4 +254,5 @@ FAMILY = Family(
     verify=verify,
     script=script,
     claim=claim,
+    tools=("sqlite3",),
 )

@@ -200,6 +200,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="text_edit",
+    domain="files",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

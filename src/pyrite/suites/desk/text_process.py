@@ -126,6 +126,7 @@ PARAMS = {
 
 FAMILY = Family(
     name="text_process",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=written.instruction,

@@ -103,6 +103,7 @@ def equivalent(params: Params) -> dict[str, str]:
 
 FAMILY = Family(
     name="text_settings",
+    domain="terminal",
     files=FILES,
     params=PARAMS,
     instruction=written.instruction,

@@ -231,6 +231,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="writer_style",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -203,6 +203,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="writer_table",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -154,6 +154,7 @@ def equivalent(params: Params) -> dict[str, str]:
 
 FAMILY = Family(
     name="x_resources",
+    domain="settings",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

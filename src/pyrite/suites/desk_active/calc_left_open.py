@@ -79,6 +79,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
 
 FAMILY = Family(
     name="calc_left_open",
+    domain="office",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

@@ -254,6 +254,7 @@ def equivalent(params: Params) -> dict[str, str]:
 
 FAMILY = Family(
     name="text_left_open",
+    domain="files",
     files=FILES,
     params=PARAMS,
     instruction=instruction,

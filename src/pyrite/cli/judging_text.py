@@ -1,0 +1,75 @@
+"""What became of a judging, or would become of it, as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyrite.cli.blocks import broken_lines
+from pyrite.report.numbers import count
+
+if TYPE_CHECKING:
+    from pyrite.judges.client.budget import Spent
+    from pyrite.judges.pricing import Cost
+    from pyrite.judges.runner import Judging
+
+_INDENT = f"{'':<29} "
+
+
+def judged(judging: Judging, *, dry: bool) -> str:
+    """One line of a judging."""
+    judges = len({one.judge for one in judging.asked})
+    missing = f", {judging.missing} {'to ask' if dry else 'missing'}" if judging.missing else ""
+    broken = f", {count(len(judging.broken), 'broken episode')}" if judging.broken else ""
+    return f"{count(judges, 'judge')}, {count(judging.obtained, 'verdict')}{missing}{broken}"
+
+
+def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
+    """A line for each judge and condition, and what it cost or would cost."""
+    lines = []
+    for one in judging.asked:
+        name = f"{one.judge:<16} {one.condition:<12}"
+        if not one.supported:
+            lines.append(f"{name} not supported: this judge does not take this evidence")
+            continue
+        if dry:
+            lines.append(f"{name} would ask for {count(one.missing, 'verdict')}, {one.kept} are there")
+            lines += _cost(one.cost) if one.cost is not None else []
+            continue
+        lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
+        lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
+    lines += broken_lines(judging.broken)
+    if judging.spent is not None:
+        lines.append(f"calls    {_spent(judging.spent)}")
+    if not dry:
+        lines += [f"verdicts {bench}/verdicts/", f"next     pyrite measure {bench}"]
+    return "\n".join(lines)
+
+
+def _missing(reason: str) -> str:
+    return reason if reason.startswith("missing") else f"missing: {reason}"
+
+
+def _cost(cost: Cost) -> list[str]:
+    """What a dry run says of the calls: all of it is an estimate but the counts."""
+    calls = f"{count(cost.calls, 'call')} ({cost.cached} more are cached), {count(cost.images, 'image')}"
+    tokens = f"about {cost.input_tokens:,} tokens in, at most {cost.output_tokens:,} out"
+    dollars = f"; at most ${cost.dollars:,.2f}" if cost.dollars is not None else "; --price tells dollars"
+    lines = [f"{_INDENT}{calls}", f"{_INDENT}{tokens}{dollars}"] if cost.calls or cost.cached else []
+    if cost.unpriced:
+        lines.append(f"{_INDENT}{count(cost.unpriced, 'verdict')} not priced: not packed or not read yet")
+    return lines
+
+
+def _spent(spent: Spent) -> str:
+    """What the calls came to; what was not counted is said and not added."""
+    parts = [f"{spent.calls:,} answered", f"{spent.cached:,} from the cache", f"{spent.failed:,} failed"]
+    parts.append(f"{count(spent.requests, 'request')}")
+    parts.append(f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out")
+    if spent.without_usage:
+        parts[-1] += f" (not counted by the endpoint: {spent.without_usage:,})"
+    if spent.calls > spent.without_cost:
+        parts.append(f"${spent.dollars:,.4f}")
+        if spent.without_cost:
+            parts[-1] += f" (cost not known: {spent.without_cost:,})"
+    return ", ".join(parts)

@@ -1,0 +1,1 @@
+"""The judge client: one request, one answer, over any OpenAI-compatible endpoint or inspect_ai."""

@@ -1,0 +1,46 @@
+"""Ctrl-C in an event loop: the first lets what is in flight finish, the second ends it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+
+class Interrupts:
+    """Notes ctrl-C while it is entered, where ctrl-C would end the process; else it changes nothing."""
+
+    def __init__(self) -> None:
+        self.seen = False
+        self.at_second: Callable[[], object] = lambda: None
+        """Called in the event loop at the second ctrl-C."""
+        self._before: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __enter__(self) -> Interrupts:
+        before = signal.getsignal(signal.SIGINT)
+        here = threading.current_thread() is threading.main_thread()
+        if here and before not in (signal.SIG_IGN, signal.SIG_DFL, None):
+            self._loop = asyncio.get_running_loop()
+            self._before = before
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is not None:
+            signal.signal(signal.SIGINT, self._before)
+            self._loop = None
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.seen:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self.at_second)
+            return
+        self.seen = True
+        with suppress(OSError, ValueError):
+            print("\nfinishing what is in flight; ctrl-C again stops at once", file=sys.stderr, flush=True)

@@ -1,0 +1,64 @@
+"""What a run would cost, before it costs anything: calls, images, tokens, dollars, hits in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyrite.evidence.packing import load
+from pyrite.judges.base import Package
+from pyrite.judges.client import completions
+from pyrite.judges.client.base import Image
+from pyrite.judges.labels import Labelled
+from pyrite.records import EvidenceEntry
+from pyrite.store.bench import Bench
+
+
+@dataclass
+class Cost:
+    """What the calls of a judge in a condition would take. Tokens are estimates: nothing is sent."""
+
+    calls: int = 0
+    """Calls that would go to the endpoint."""
+    cached: int = 0
+    """Calls that would be answered from disk."""
+    images: int = 0
+    input_tokens: int = 0
+    """Four characters a token, a thousand an image."""
+    output_tokens: int = 0
+    """The most that all answers may have."""
+    dollars: float | None = None
+    """The most that it may cost by the price given; None without one."""
+    unpriced: int = 0
+    """Verdicts whose requests cannot be made yet: not packed, or their screens are still to be read."""
+
+
+async def cost(
+    bench: Bench, labelled: Labelled, todo: Iterable[tuple[EvidenceEntry, int]], unpacked: int
+) -> Cost | None:
+    """Price the (package, run) pairs of a judge; None for a judge that sends no requests to a model."""
+    make = getattr(labelled.judge, "request", None)
+    if make is None or labelled.calls is None:
+        return None
+    found = Cost(unpriced=unpacked)
+    options = labelled.calls.options
+    reads = labelled.settings.get("eyes") == "ocr"  # to know what is sent, it would have to be read first
+    endpoint = getattr(labelled.judge, "endpoint", None)
+    if endpoint is None:
+        endpoint = labelled.calls.endpoint(model=labelled.settings.get("model"))
+    for entry, run in todo:
+        if reads:
+            found.unpriced += 1
+            continue
+        request = await make(Package(load(bench, entry), bench.paths.image), run)
+        if labelled.calls.is_cached(endpoint, request):
+            found.cached += 1
+            continue
+        into, out = completions.estimate(request)
+        found.calls += 1
+        found.images += sum(isinstance(part, Image) for part in request.parts)
+        found.input_tokens += into
+        found.output_tokens += out
+    if options.price is not None:
+        found.dollars = options.price.dollars(found.input_tokens, found.output_tokens)
+    return found

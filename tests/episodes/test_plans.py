@@ -1,0 +1,102 @@
+"""Which episodes the plan `full` asks for, and what happens to those of a task that was changed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from pyrite.episodes import jobs, labels, plans
+from pyrite.episodes.shipped import unpack
+from pyrite.records import Action
+from pyrite.store.bench import Bench
+from pyrite.suites.lookup import Lookup, Origin, matching, open_origin
+
+DESK = open_origin("desk")
+
+
+def asked(per_family: int = plans.PER_FAMILY, seed: int = 0) -> dict[tuple[Origin, str], list[str]]:
+    return plans.recorded(plans.sampled(matching(DESK, "*"), per_family, seed), seed)
+
+
+def test_the_plan_is_large_enough_and_the_same_again() -> None:
+    found = asked()
+    assert found == asked()
+    assert len(found) >= 96
+    families = Counter(origin.task(task_id).spec.family for origin, task_id in found)
+    assert set(families.values()) == {plans.PER_FAMILY}
+    assert len(families) >= 20
+    domains = {origin.task(task_id).spec.domain for origin, task_id in found}
+    assert domains == {"files", "office", "settings", "web", "browser", "terminal"}
+
+
+def test_who_acts_on_each_task() -> None:
+    found = asked()
+    resting = Counter(name for names in found.values() for name in names if name in {"idle", "quitter"})
+    assert sum(resting.values()) == -(-len(found) // 3)
+    assert abs(resting["idle"] - resting["quitter"]) <= 1
+    for names in found.values():
+        assert names[:2] == ["scripted", "hasty"]
+        assert labels.parse(names[2]).source == "weakened"
+    weakened = Counter(labels.parse(names[2]).weakening.kind for names in found.values())  # type: ignore[union-attr]
+    assert set(weakened) == {"budget", "without", "unready"}
+    assert min(weakened.values()) >= len(found) / 6
+
+
+def test_another_seed_takes_other_tasks() -> None:
+    assert set(asked(seed=1)) != set(asked())
+
+
+def test_a_script_of_one_action_is_weakened_too() -> None:
+    for drawn in range(6):
+        name = plans.weakened([Action(action="type", text="x"), Action(action="done")], drawn)
+        assert labels.parse(name).weakening is not None
+
+
+def test_four_defects_of_a_task_and_of_no_other(tmp_path: Path) -> None:
+    demo = unpack(tmp_path / "demo")
+    found, _ = jobs.plan_perturbed(demo, Lookup(demo), "all")
+    tasks = sorted({job.task_id for job in found})[:2]
+    chosen = plans.chosen_defects(found, set(tasks))
+    assert Counter(job.task_id for job in chosen) == dict.fromkeys(tasks, plans.DEFECTS_EACH)
+    assert chosen == plans.chosen_defects(reversed(found), set(tasks))
+
+
+def changed(bench: Bench, name: str, digest: str) -> None:
+    path = bench.paths.episode(name).meta
+    path.write_text(json.dumps({**json.loads(path.read_text()), "task_digest": digest}))
+
+
+def test_episodes_of_a_changed_task_are_set_aside_and_only_those(tmp_path: Path) -> None:
+    bench = unpack(tmp_path / "demo")
+    metas = [bench.meta(name) for name in bench.episode_ids()]
+    task_id = metas[0].task_id
+    own = [meta for meta in metas if meta.task_id == task_id]
+    planned = jobs.plan(bench.root, [(DESK, task_id)], ["scripted"], seed=0, repeats=1)
+    current = DESK.digest(task_id)
+    assert planned[0].order.task_digest == current
+    for meta in own[:-1]:
+        changed(bench, meta.episode_id, "0" * 64)
+    changed(bench, own[-1].episode_id, current)
+    kept = (bench.paths.episode(own[0].episode_id).final_state).read_bytes()
+    assert set(jobs.set_aside(bench, planned)) == {meta.episode_id for meta in own[:-1]}
+    aside = bench.paths.superseded / f"{own[0].episode_id}.00000000"
+    assert (aside / "final_state.tar.zst").read_bytes() == kept
+    assert len(bench.episode_ids()) == len(metas) - len(own) + 1
+    assert jobs.set_aside(bench, planned) == []
+
+
+def test_a_changed_task_is_recorded_anew_and_others_are_kept(tmp_path: Path) -> None:
+    bench = unpack(tmp_path / "demo")
+    scripted = next(
+        meta
+        for meta in map(bench.meta, bench.episode_ids())
+        if (meta.agent.name, meta.parent) == ("scripted", None)
+    )
+    (job,) = jobs.plan(bench.root, [(DESK, scripted.task_id)], ["scripted"], seed=0, repeats=1)
+    assert job.folder == bench.paths.episode(scripted.episode_id).root
+    assert jobs.dry(bench.root, [job]).kept == 1, "nobody wrote down what it was recorded from"
+    changed(bench, job.folder.name, "f" * 64)
+    assert jobs.dry(bench.root, [job]).kept == 0
+    changed(bench, job.folder.name, str(job.order.task_digest))
+    assert jobs.dry(bench.root, [job]).kept == 1

@@ -1,0 +1,130 @@
+"""Any `module:attr`: a function of a package is a judge."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.judges.packages import package
+
+from pyrite.errors import UsageError
+from pyrite.judges import labels
+from pyrite.judges.base import Package, Reply, Unavailable
+from pyrite.judges.function import reply
+from pyrite.records import Verdict
+
+SOURCE = """
+def plain(package, weight="1"):
+    print("a line that must not reach stdout")
+    return float(weight) * package.image(-1).width
+plain.conditions = ("E1-final", "last4")
+
+async def later(package):
+    return "failure"
+
+class Made:
+    name, deterministic = "made", True
+    def supports(self, condition): return True
+    def config(self): return {}
+    async def judge(self, package, run): return None
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module of somebody's own."""
+    (tmp_path / "my_rewards.py").write_text(SOURCE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_rewards", raising=False)
+    return importlib.import_module("my_rewards")
+
+
+@pytest.mark.usefixtures("module")
+def test_a_plain_function_scores_in_the_conditions_that_it_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = labels.make("my_rewards:plain@weight=-2.5")
+    assert made.label == "my_rewards:plain@weight=-2.5"
+    assert [made.judge.supports(name) for name in ("E1-final", "E2-last4", "E3-full")] == [True, True, False]
+    found = asyncio.run(made.judge.judge(package(tmp_path), 1))
+    assert (found.verdict, found.score, found.status) == (None, -100.0, "ok")
+    assert capsys.readouterr().out == ""
+    with pytest.raises(UsageError, match="heavy"):
+        labels.make("my_rewards:plain@heavy=1")
+
+
+@pytest.mark.usefixtures("module")
+def test_a_coroutine_is_awaited_and_a_class_is_still_a_class(tmp_path: Path) -> None:
+    assert asyncio.run(labels.make("my_rewards:later").judge.judge(package(tmp_path), 1)).verdict == "failure"
+    assert labels.make("my_rewards:Made").judge.name == "made"
+
+
+def test_another_source_is_another_judge(module: ModuleType, tmp_path: Path) -> None:
+    before = labels.make("my_rewards:plain").config
+    (tmp_path / "my_rewards.py").write_text(SOURCE + "\n# changed\n", encoding="utf-8")
+    assert module.__file__ == str(tmp_path / "my_rewards.py")
+    assert labels.make("my_rewards:plain").config != before
+
+
+@pytest.mark.parametrize(
+    ("found", "score"),
+    [(1, 1.0), (0.5, 0.5), (np.float32(0.25), 0.25), (np.array([[2.0]]), 2.0), (-1e300, -1e300)],
+)
+def test_numbers_are_kept_raw(found: Any, score: float) -> None:
+    assert reply(found) == Reply(None, score=score)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        True,
+        math.nan,
+        math.inf,
+        "yes",
+        "Success",
+        [0.5],
+        {"score": 1},
+        np.array([1.0, 2.0]),
+        10**400,
+        object(),
+    ],
+)
+def test_what_is_no_number_is_off_schema_and_never_zero(found: Any) -> None:
+    got = reply(found)
+    assert (got.status, got.verdict, got.score) == ("off_schema", Verdict.PARSE_ERROR, None)
+
+
+def test_none_is_no_verdict_at_all() -> None:
+    with pytest.raises(Unavailable, match="no verdict"):
+        reply(None)
+
+
+def test_calls_of_a_plain_function_do_not_overlap(tmp_path: Path) -> None:
+    inside: list[int] = []
+    most = []
+
+    def slow(package: Package) -> float:
+        inside.append(1)
+        most.append(len(inside))
+        import time
+
+        time.sleep(0.02)
+        inside.pop()
+        return 1.0
+
+    from pyrite.judges.function import FunctionJudge
+
+    judge = FunctionJudge(slow, "x:slow", {})
+
+    async def many() -> None:
+        await asyncio.gather(*(judge.judge(package(tmp_path), 1) for _ in range(5)))
+
+    asyncio.run(many())
+    assert most == [1] * 5
