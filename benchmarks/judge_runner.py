@@ -286,7 +286,7 @@ def by_inspect(url: str, files: list[bytes], in_flight: int) -> Ask:
             uri = f"data:image/png;base64,{base64.b64encode(data).decode()}"
             content.append(ContentImage(image=uri))
         output = await model.generate([ChatMessageSystem(content=PROMPT), ChatMessageUser(content=content)])
-        return output.completion
+        return str(output.completion)
 
     return ask
 

@@ -156,7 +156,7 @@ class TaskSpec(ForeignRecord):
     instruction: str
     family: str = ""
     domain: str = ""
-    """What kind of work it is, such as office or terminal; benches are summed up by it."""
+    """What kind of work it is, such as office or terminal."""
     initial: Initial = Initial()
     states: tuple[StateSpec, ...] = ()
     reads: tuple[str, ...] = ()
@@ -259,7 +259,7 @@ class Meta(ForeignRecord):
     family: str | None = None
     domain: str | None = None
     task_digest: str | None = None
-    """Of the task as it was recorded: text, home, verifier and the script that a scripted agent had."""
+    """Of the task as it was recorded; see `suites.lookup.Origin.digest`."""
     benchmark: Benchmark | None = None
     origin_id: str | None = None
     parent: str | None = None
@@ -401,8 +401,7 @@ class ViewAction(Record):
 
 
 class LeftOut(Record):
-    """What a budget kept out of a package: the screens after some steps (0: before the first), some steps
-    whole, and characters out of the middle of long texts, where a mark stands."""
+    """What a budget kept out: screens after steps (0: before the first), whole steps, characters of texts."""
 
     screens: tuple[int, ...] = ()
     actions: tuple[int, ...] = ()
@@ -419,10 +418,9 @@ class Evidence(Record):
     instruction: str
     actions: tuple[ViewAction, ...] = ()
     images: tuple[str, ...] = ()
-    """sha256 of the decoded pixels, in order of time; the last one is the final screen."""
+    """sha256 of the decoded pixels, in order of time."""
     same_as: tuple[int | None, ...] = ()
-    """For each image the index of the first one with the same pixels, None where it is new: no judge
-    is shown a frame twice."""
+    """For each image the index of the first with the same pixels, None for a new one: none is shown twice."""
     left_out: LeftOut | None = None
     """None where everything that the condition shows is here."""
     final_message: str | None = None
@@ -430,13 +428,12 @@ class Evidence(Record):
 
 
 class EvidenceEntry(Record):
-    """One line of evidence/index.jsonl: the host's own note of which package is whose."""
+    """One line of evidence/index.jsonl: the host's own note of which package, by digest, is whose."""
 
     package_id: str
     episode_id: OpaqueId
     condition: str
     evidence_sha256: str
-    """Digest of the package file, which names its images by their pixels."""
 
 
 # --- verdicts ----------------------------------------------------------------------------------
