@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from pyrite import flow
+from pyrite.cli import run
 from pyrite.evidence import packing
-from pyrite.judges import ocr
+from pyrite.judges import ocr, runner
 from pyrite.judges.base import Unavailable
 from pyrite.judges.labels import make
 from pyrite.judges.ocr import batch
 from pyrite.judges.ocr.batch import Screen
+from pyrite.judges.shortcuts import AcceptAll
 from pyrite.records import VerdictLine
 from pyrite.store.images import open_image, pixels_sha256, save_png
 from pyrite.store.jsonl import read_lines
@@ -37,6 +40,12 @@ class Said:
     def tick(self, text: str = "", *, items: int = 1) -> None:
         self.texts.append(text)
         self.items += items
+
+
+class Undecided(AcceptAll):
+    """Answers anew every time."""
+
+    deterministic = False
 
 
 def screens(*names: str) -> list[Screen]:
@@ -128,3 +137,32 @@ def test_judging_reads_beforehand_and_names_the_engine_in_every_line(
     assert any(line.usage for line in lines)
     flow.judge(bench.root, labels=label, conditions="E1-final")
     assert asked[1:] == [0], "what is answered is not read again"
+
+
+def test_jobs_of_judge_are_the_processes_that_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = flow.demo(tmp_path / "bench")
+    for meta in list(bench.metas())[2:]:
+        shutil.rmtree(bench.paths.episode(meta.episode_id).root)
+    asked: list[object] = []
+
+    def noted(wanted: list[Screen], **options: object) -> batch.Batch:
+        asked.append((len(wanted) > 0, options["workers"]))
+        return batch.Batch()
+
+    monkeypatch.setattr(batch, "read_all", noted)
+    command = ["judge", str(bench.root), "--condition", "E1-final", "--quiet", "--force", "--judge"]
+    assert run([*command, "screen-rules", "-j", "3"]) == 0
+    assert run([*command, "accept-all"]) == 0
+    assert asked == [(True, 3), (False, None)]
+
+
+def test_an_episode_that_lacks_a_run_is_still_to_be_asked_about(tmp_path: Path) -> None:
+    bench = flow.demo(tmp_path / "bench")
+    labelled = make("accept-all")
+    flow.judge(bench.root, labels="accept-all", conditions="E1-final")
+    entries = list(packing.index(bench).values())
+    assert runner.unanswered(bench, labelled, entries) == []
+    assert runner.unanswered(bench, labelled, entries, runs=2) == [], "it answers the same every time"
+    other = replace(labelled, judge=Undecided())
+    assert runner.unanswered(bench, other, entries, runs=1) == []
+    assert runner.unanswered(bench, other, entries, runs=2) == entries

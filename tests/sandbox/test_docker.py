@@ -10,7 +10,7 @@ import socketserver
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,15 @@ from typing import Any
 import pytest
 
 from pyrite.cli import run
+from pyrite.episodes.jobs import Job, Recording
+from pyrite.episodes.shipped import unpack
 from pyrite.errors import SandboxError
 from pyrite.sandbox import apps, backends, container, desktop, docker
 from pyrite.sandbox.backend import SessionSpec
 from pyrite.sandbox.container import Bind, Container, Engine, Order
 from pyrite.sandbox.desktop import Workspace
+from pyrite.stages import recording
+from pyrite.store.bench import Bench
 
 ROOT = Path(__file__).resolve().parents[2]
 HELD = {
@@ -212,12 +216,16 @@ def test_the_real_client_asks_an_engine_for_what_is_meant(space: Workspace, tmp_
 # --- refusals
 
 
+WHO_ACTS = pytest.mark.parametrize("who", [("--agent", "scripted"), ("--plan", "full")])
+
+
+@WHO_ACTS
 def test_without_docker_recording_is_exit_4_and_says_what_to_type(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    who: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     bench = tmp_path / "bench"
-    command = ["record", "desk", "--backend", "docker", "--agent", "scripted", "-n", "1", "-o", str(bench)]
+    command = ["record", "desk", "--backend", "docker", *who, "-n", "1", "-o", str(bench)]
     assert run([*command, "--quiet"]) == 4
     said = capsys.readouterr().err
     assert "docker is not installed" in said
@@ -227,12 +235,48 @@ def test_without_docker_recording_is_exit_4_and_says_what_to_type(
     assert run([*command, "--dry-run", "--quiet"]) == 0, "planning needs no engine"
 
 
-def test_a_bench_is_recorded_with_one_backend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@WHO_ACTS
+def test_a_bench_is_recorded_with_one_backend(
+    who: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "episodes").mkdir()
     (tmp_path / "lock.json").write_text('{"schema_version": "1", "backend": "docker"}', encoding="utf-8")
-    command = ["record", "desk", "--agent", "scripted", "-n", "1", "-o", str(tmp_path), "--quiet"]
+    command = ["record", "desk", *who, "-n", "1", "-o", str(tmp_path), "--quiet"]
     assert run(command) == 2
     assert "recorded with backend docker, now backend is local" in capsys.readouterr().err
+
+
+@WHO_ACTS
+def test_a_bench_of_which_no_backend_is_written_was_recorded_here(
+    who: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = unpack(tmp_path / "demo")
+    assert "backend" not in bench.lock()
+    before = bench.paths.lock.read_bytes()
+    command = ["record", "desk", "--backend", "docker", *who, "-n", "1", "-o", str(bench.root), "--quiet"]
+    assert run(command) == 2
+    assert "recorded with backend local, now backend is docker" in capsys.readouterr().err
+    assert bench.paths.lock.read_bytes() == before
+
+
+def test_a_plan_records_and_perturbs_with_the_backend_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[str] = []
+
+    def carry_out(bench: Bench, jobs: Sequence[Job], *_: Any, backend: str, **__: Any) -> Recording:
+        used.append(backend)
+        return Recording(bench.root, (), len(jobs))
+
+    monkeypatch.setattr(backends, "make", lambda name: None)
+    monkeypatch.setattr("pyrite.episodes.jobs.carry_out", carry_out)
+    monkeypatch.setattr("pyrite.stages.recording.verify", lambda *_, **__: None)
+    monkeypatch.setattr("pyrite.stages.card.write", lambda *_: None)
+    bench = unpack(tmp_path / "demo")
+    bench.update_lock(backend="docker")
+    recording.record_plan("desk", bench.root, backend="docker", limit=2)
+    assert used == ["docker", "docker"]
+    assert bench.lock()["backend"] == "docker"
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, **answers: Any) -> None:
