@@ -86,7 +86,7 @@ def test_verdicts(text: str, verdict: str) -> None:
         ('{"reason": "fine"}', "off_schema"),
         ('{"answer": {"verdict": "success"}}', "off_schema"),
         ("Verdict: success or failure", "off_schema"),
-        ("Verdict: success\nVerdict: failure", "off_schema"),
+        ("Verdict: success\nVerdict: failure", "malformed"),
         ("Verdict: not success", "off_schema"),
         ('{"name": "click", "arguments": {"x": 3}}', "malformed"),
         ("<tool_call>click(3, 4)</tool_call>", "malformed"),
