@@ -30,6 +30,15 @@ def line(
 ) -> VerdictLine:
     """The verdict line of a reply; the raw answer is on disk before it. `InputError` for no reply."""
     reply = _checked(reply)
+    if labelled.calls is not None:  # a model or a server may repeat the key, however it spells it
+        clean = labelled.calls.redact_value
+        reply = replace(
+            reply,
+            reason=clean(reply.reason),
+            model=clean(reply.model),
+            usage=clean(reply.usage),
+            raw=clean(reply.raw),
+        )
     return VerdictLine(
         episode_id=entry.episode_id,
         judge=labelled.label,

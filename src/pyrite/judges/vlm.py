@@ -126,7 +126,7 @@ class Vlm:
         return Reply(
             found.verdict,
             found.reason,
-            margin(answer.logprobs) if ok else None,
+            margin(answer.logprobs, found.verdict) if ok else None,
             found.confidence,
             found.status,
             answer.as_usage(),
