@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.judges.parse import WORDS, Format, parse
+from pyrite.judges.parse import Format, parse
+from pyrite.judges.spoken import WORDS
 
 STRICT = Format(keys=("verdict",), strict=True)
 WHOLE = '{"reason": "r", "verdict": "failure", "confidence": 0.9}'
@@ -87,6 +88,56 @@ def test_a_line_that_ends_the_answer_is_its_verdict(text: str, verdict: str) -> 
 )
 def test_an_object_against_anything_else_is_no_verdict(text: str) -> None:
     assert said(text, STRICT)[0] == "parse_error"
+
+
+SUCCESS = '{"reason": "saved", "verdict": "success", "confidence": 0.9}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The terminal shows {SUCCESS}. I conclude the task failed.",
+        f"The terminal shows {SUCCESS}",
+        f"> {SUCCESS}\n\nNo: it failed.",
+        f"> {SUCCESS}",
+        f"The agent wrote:\n```json\n{SUCCESS}\n```\nBut nothing was saved, so I would say failure.",
+        f"The agent wrote:\n```json\n{SUCCESS}\n```",
+        f"If it had been saved I would answer {SUCCESS}",
+        f"The answer is not {SUCCESS}",
+        f"I would not say {SUCCESS}",
+        f"For example:\n{SUCCESS}",
+        f"{SUCCESS}\n\nActually no, the file is not saved. Failure.",
+        f"{SUCCESS}\n\n**failure**",
+        f"{SUCCESS}\nIt isn't saved.",
+        SUCCESS + '\n{"outcome": "failure"}',
+        '{"verdict": "success", "outcome": "failure"}',
+        '{"verdict": "success", "final_verdict": "failure"}',
+        '{"verdict": "success", "revised": {"verdict": "failure"}}',
+        '{"verdict": "success", "success": false}',
+        '{"verdict": "success", "confidence": 0.1, "confidence": 0.9}',
+        '{"verdict": "success", "reason": "a", "reason": "b"}',
+        "Verdict: success\n\nThat is what it claims, but nothing was saved.",
+        "Verdict: success\n\nThe file was never saved.",
+        "Verdict: success\nThe other reading:\nVerdict: success if saved",
+    ],
+)
+def test_an_object_that_may_be_a_quotation_or_is_taken_back_is_no_verdict(text: str) -> None:
+    assert said(text, STRICT)[0] == "parse_error"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here is my evaluation:\n```json\n{SUCCESS}\n```\nHope it helps.",
+        f"Based on the screenshots, here is my verdict:\n\n{SUCCESS}",
+        f"The agent did not stop early. The cell shows 4500.\n\n{SUCCESS}",
+        f"All is there. So {SUCCESS}",
+        "Verdict: success\n\nThe file was saved; I checked D14.",
+        "**Verdict:** success\nReason: it is there\n\nD14 holds 4500.",
+    ],
+)
+def test_an_object_or_a_first_line_with_its_reasons_is_a_verdict(text: str) -> None:
+    assert said(text, STRICT) == ("success", "ok")
 
 
 def test_a_key_that_stands_twice_is_seen_in_an_object_of_any_size() -> None:

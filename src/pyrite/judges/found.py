@@ -51,6 +51,10 @@ class Found:
     """Whether it ends inside of an object."""
     many: bool = False
     """Whether there are more objects than are read."""
+    around: list[tuple[str, str]] = field(default_factory=list)
+    """What stands before and behind each object, up to the next one."""
+    whole: list[int] = field(default_factory=list)
+    """Which of the spans are objects."""
     spans: list[tuple[int, int]] = field(default_factory=list)
     """Where objects, whole and broken, begin and end."""
 
@@ -141,7 +145,7 @@ def look(text: str) -> Found:
         whole, end = object_at(body, 0)
         if whole is not None and end == len(body):  # a fence in one of its strings is no fence
             start = text.index("{")
-            return Found(objects=[whole], spans=[(start, start + end)])
+            return Found(objects=[whole], around=[("", "")], spans=[(start, start + end)])
     begin, parts = 0, []
     for fence in (*_FENCE.finditer(text), None):
         parts.append((begin, len(text) if fence is None else fence.start()))
@@ -151,6 +155,12 @@ def look(text: str) -> Found:
     for number, (start, end) in enumerate(parts):
         prose = "\n" + _look_in(text, start, end, found, last=number == len(parts) - 1)
         found.prose += prose.replace("\n", "\n> ") if number % 2 and not all_fenced else prose
+    ends = [0, *(end for _, end in found.spans)]
+    starts = [*(start for start, _ in found.spans), len(text)]
+    found.around = [
+        (text[ends[number] : starts[number]], text[ends[number + 1] : starts[number + 1]])
+        for number in found.whole
+    ]
     return found
 
 
@@ -168,6 +178,7 @@ def _look_in(text: str, at: int, end: int, found: Found, *, last: bool) -> str:
             found.broken.append(part[start:at])
         else:
             found.objects.append(body)
+            found.whole.append(len(found.spans))
         found.spans.append((start, at))
     prose.append(part[at:].partition("{")[0])
     return "".join(prose)

@@ -29,22 +29,15 @@ from typing import Any
 
 from pyrite.judges.base import Reply
 from pyrite.judges.found import Found, Object, Unsaid, look, said
-from pyrite.judges.spoken import TRIM, Spoken, claims, spoken, word
+from pyrite.judges.spoken import TRIM, WORDS, Spoken, claims, of_another, spoken, taken_back, word
 from pyrite.records import Status, Verdict
 
 MAX_TEXT = 200_000
 """Characters of an answer above which it is not read."""
 MAX_REASON = 2000
 
-WORDS: Mapping[str, Verdict] = {
-    "success": Verdict.SUCCESS,
-    "failure": Verdict.FAILURE,
-    "uncertain": Verdict.UNCERTAIN,
-    **dict.fromkeys(("successful", "pass", "passed"), Verdict.SUCCESS),
-    **dict.fromkeys(("unsuccessful", "not successful", "fail", "failed"), Verdict.FAILURE),
-}
-"""Words of a verdict, without regard to case; any other, such as "partially", is out of vocabulary."""
-
+_ALSO = ("verdict", "outcome", "success", "result", "conclusion", "decision", "judgement", "judgment")
+"""Keys of what may be a verdict, though nobody asked for it there."""
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "thoughts")
 _STOPPED: Mapping[str, tuple[Status, str]] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
@@ -165,9 +158,15 @@ def _undisputed(parsed: Parsed, found: Found, form: Format) -> Parsed:
         return _none("malformed", "it called a tool")
     if any(_looks_like_one(piece, form) for piece in found.broken):
         return _none("malformed", "a JSON object that cannot be read stands beside its verdict")
-    inner = [
-        value for body in found.objects if not _keys(form) & body.keys() for value in _inside(body, form)
-    ]
+    inner: list[Verdict] = []
+    for body, (before, after) in zip(found.objects, found.around, strict=True):
+        if not _keys(form) & body.keys():
+            inner += _inside([body], form)
+        elif of_another(before) or (parsed.verdict is not None and taken_back(after, parsed.verdict)):
+            return _none("malformed", "a verdict stands in it where it may be a quotation, or is taken back")
+        elif form.strict:
+            others = {key: value for key, value in body.items() if key not in form.keys}
+            inner += _inside([others], form)
     said_too = [*claims(found.prose, form.labels, form.words), *inner]
     if parsed.verdict is not None and any(other != parsed.verdict for other in said_too):
         return _none("malformed", "it says two things")
@@ -185,6 +184,14 @@ def _differs(before: str, parsed: Parsed, form: Format) -> bool:
     return unsure or any(hints) or bool(claims(found.prose, form.labels, form.words))
 
 
+def _meant(value: Any, form: Format) -> Iterator[Verdict]:
+    """The verdict of a value that may be meant as one."""
+    if isinstance(value, bool):
+        yield Verdict.SUCCESS if value else Verdict.FAILURE
+    elif isinstance(value, str) and (verdict := form.words.get(word(value))) is not None:
+        yield verdict
+
+
 def _keys(form: Format) -> set[str]:
     return {*form.keys, *form.score_keys}
 
@@ -200,12 +207,9 @@ def _inside(value: Any, form: Format, depth: int = 0) -> Iterator[Verdict]:
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for one in inner if depth < 20 else ():
         if isinstance(one, dict):
-            for key in form.keys:
-                if isinstance(one.get(key), str | bool):
-                    try:
-                        yield _verdict(key, one[key], form)
-                    except _OffSchema:
-                        continue
+            for key in one:
+                if key in form.keys or key in _ALSO or key.endswith("verdict"):
+                    yield from _meant(one[key], form)
         yield from _inside(one, form, depth + 1)
 
 
@@ -233,6 +237,8 @@ def _from_objects(objects: list[Object], form: Format) -> Parsed | None:
     try:
         verdict = _only([_verdict(key, value, form) for key, value in _values(answers, form.keys)])
         score = _only([_score(key, value, form) for key, value in _values(answers, form.score_keys)])
+        if form.strict and answers[0].repeated:
+            raise _OffSchema(f"{answers[0].repeated[0]} stands twice in one object")
         if form.strict:
             _refuse_other_types(answers[0])
         return _whole(verdict, score, form, _reason(answers), _confidence(answers))

@@ -13,6 +13,15 @@ from dataclasses import dataclass
 from pyrite.judges.found import Found
 from pyrite.records import Verdict
 
+WORDS: Mapping[str, Verdict] = {
+    "success": Verdict.SUCCESS,
+    "failure": Verdict.FAILURE,
+    "uncertain": Verdict.UNCERTAIN,
+    **dict.fromkeys(("successful", "pass", "passed"), Verdict.SUCCESS),
+    **dict.fromkeys(("unsuccessful", "not successful", "fail", "failed"), Verdict.FAILURE),
+}
+"""Words of a verdict, without regard to case; any other, such as "partially", is out of vocabulary."""
+
 TRIM = " \t\r\n*_`\"'.!#>\u201c\u201d"
 _MARKS = " \t\r*_#>-"
 _ALSO = (
@@ -53,6 +62,8 @@ def _split(line: str) -> Spoken | None:
 
 def spoken(found: Found, labels: Collection[str], beside: Collection[str]) -> list[Spoken]:
     """The lines of these labels that end the answer, and of those that may stand beside them."""
+    if first := _first(found.prose, labels, beside):
+        return first
     own: list[Spoken] = []
     lines = found.prose.rstrip().split("\n")
     top = len(lines)
@@ -65,6 +76,19 @@ def spoken(found: Found, labels: Collection[str], beside: Collection[str]) -> li
         own.append(one)
         top = place
     return [] if _leads_over(lines[:top]) else own[::-1]
+
+
+def _first(prose: str, labels: Collection[str], beside: Collection[str]) -> list[Spoken]:
+    """The line that begins an answer, where all that follows are reasons for it."""
+    line, _, after = prose.strip().partition("\n")
+    one = None if line.startswith(">") else _split(line)
+    more = [other for text in after.split("\n") if (other := _split(text)) is not None]
+    if one is None or one.label not in labels or any(other.label in {*labels, *_ALSO} for other in more):
+        return []
+    verdict = WORDS.get(word(one.value))
+    if verdict is None or taken_back(after, verdict):
+        return []
+    return [one, *(other for other in more if other.label in beside)]
 
 
 def _leads_over(lines: list[str]) -> bool:
@@ -82,6 +106,47 @@ def _leads_over(lines: list[str]) -> bool:
     if one is not None and one.label in _ALSO:
         return False
     return not (apart or last.startswith("#") or last.endswith(_ENDS))
+
+
+_ELSEWHERE = re.compile(
+    r"\b(?:not|never|cannot|if|unless|were|had|would|could|might|for example|instance|e\.g|such as|format"
+    r"|schema|template|agents?|on (?:the|its) screen|terminal|message|dialog|prompt|injection"
+    r"|says?|said|saying|shows?|showed|showing|wrote|writes|written|reads?|claims?|claimed|prints?|printed"
+    r"|displays?|displayed|contains?|quotes?|quoted|outputs|returns?|returned|instead of|rather than)\b"
+    r"|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""Words that make of what follows somebody else's, or nobody's."""
+_BACK = (
+    r"but|however|actually|wait|instead|correction|correct(?:ed|ing)?|revis\w*|on second"
+    r"|although|though|ignore|trick"
+)
+_NOT = r"not|never|no|none|nothing|cannot|wrong|incorrect|missing|\w+n['\u2019]t"
+_AGAINST = {
+    Verdict.SUCCESS: rf"fail\w*|unsuccess\w*|uncertain|{_NOT}",
+    Verdict.FAILURE: r"success\w*|succeed\w*|pass(?:ed)?|uncertain",
+    Verdict.UNCERTAIN: r"success\w*|succeed\w*|fail\w*|unsuccess\w*|pass(?:ed)?",
+}
+
+
+def taken_back(after: str, verdict: Verdict) -> bool:
+    """Whether what follows a verdict speaks against it, or may."""
+    against = rf"\b(?:{_BACK}|{_AGAINST.get(verdict, _NOT)})\b"
+    return re.search(against, after, re.IGNORECASE) is not None
+
+
+def of_another(before: str) -> bool:
+    """Whether the words that lead over to an object make a quotation, a condition or an example of it."""
+    lines = [
+        line for line in before.split("\n") if line.strip() and not line.lstrip().startswith(("```", "~~~"))
+    ]
+    here = before.rpartition("\n")[2]
+    if here.lstrip().startswith(">"):
+        return True
+    last = lines[-1].strip() if lines else ""
+    if not here.strip() and last.endswith((".", "!", "?", "\u3002")):
+        return False
+    return _ELSEWHERE.search(re.split(r"[.!?]\s", last)[-1]) is not None
 
 
 def claims(prose: str, labels: tuple[str, ...], words: Mapping[str, Verdict]) -> list[Verdict | None]:

@@ -25,7 +25,7 @@ from pyrite.judges.client.budget import Budget, Cap, Price, Spent
 from pyrite.judges.client.cache import Cached, Store
 from pyrite.judges.client.calls import OPENAI, Calls, Options
 from pyrite.judges.client.http import Transport
-from pyrite.judges.client.limits import Limits, Rate
+from pyrite.judges.client.limits import Limits, Pace, Rate
 from pyrite.judges.client.secrets import redact, redact_bytes
 
 QUICK = Limits(attempt_s=15.0, call_s=60.0, retries=2, backoff_s=0.02)
@@ -432,3 +432,31 @@ def test_no_key_is_in_an_answer_that_is_kept(monkeypatch: pytest.MonkeyPatch, ow
     assert (clean.text, clean.model, clean.refusal, clean.logprobs) == ("it is [key]", "[key]", "[key]", None)
     assert made.redact_value({"a": [SECRET, 1], SECRET: None}) == {"a": ["[key]", 1], "[key]": None}
     assert SECRET not in repr(endpoint)
+
+
+def test_what_an_answer_did_not_use_shortens_the_waits_of_all() -> None:
+    """Eight calls of an estimate of a minute and a half each, which use a few tokens."""
+    pace = Pace(Limits(tokens_per_minute=1000))
+    order: list[int] = []
+
+    async def one(number: int) -> None:
+        await pace.turn(1500)
+        order.append(number)
+        await asyncio.sleep(0.01)
+        pace.correct(1 - 1500)
+
+    async def all_of_them() -> None:
+        gone = asyncio.create_task(pace.turn(10**9))
+        await asyncio.sleep(0)
+        pace.correct(-(10**9))
+        others = [asyncio.create_task(one(number)) for number in range(4)]
+        await asyncio.wait_for(gone, 1)
+        late = asyncio.create_task(pace.turn(10**9))
+        await asyncio.sleep(0)
+        late.cancel()  # who gives up takes nothing
+        await asyncio.gather(*others)
+
+    started = time.monotonic()
+    asyncio.run(all_of_them())
+    assert order == [0, 1, 2, 3]
+    assert time.monotonic() - started < 10
