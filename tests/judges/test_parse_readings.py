@@ -106,6 +106,8 @@ SUCCESS = '{"reason": "saved", "verdict": "success", "confidence": 0.9}'
         f"The answer is not {SUCCESS}",
         f"I would not say {SUCCESS}",
         f"For example:\n{SUCCESS}",
+        f"Example output: {SUCCESS}",
+        SUCCESS + '\n{"final": "failure"}',
         f"{SUCCESS}\n\nActually no, the file is not saved. Failure.",
         f"{SUCCESS}\n\n**failure**",
         f"{SUCCESS}\nIt isn't saved.",
@@ -118,6 +120,8 @@ SUCCESS = '{"reason": "saved", "verdict": "success", "confidence": 0.9}'
         '{"verdict": "success", "reason": "a", "reason": "b"}',
         "Verdict: success\n\nThat is what it claims, but nothing was saved.",
         "Verdict: success\n\nThe file was never saved.",
+        "Verdict: success\nis what the page prints.",
+        "It is wrong to say the following.\n\nVerdict: success",
         "Verdict: success\nThe other reading:\nVerdict: success if saved",
     ],
 )

@@ -36,7 +36,10 @@ MAX_TEXT = 200_000
 """Characters of an answer above which it is not read."""
 MAX_REASON = 2000
 
-_ALSO = ("verdict", "outcome", "success", "result", "conclusion", "decision", "judgement", "judgment")
+_ALSO = (
+    *("verdict", "outcome", "success", "result", "final", "answer", "conclusion", "decision"),
+    *("judgement", "judgment"),
+)
 """Keys of what may be a verdict, though nobody asked for it there."""
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "thoughts")
 _STOPPED: Mapping[str, tuple[Status, str]] = {

@@ -86,7 +86,7 @@ def _first(prose: str, labels: Collection[str], beside: Collection[str]) -> list
     if one is None or one.label not in labels or any(other.label in {*labels, *_ALSO} for other in more):
         return []
     verdict = WORDS.get(word(one.value))
-    if verdict is None or taken_back(after, verdict):
+    if verdict is None or taken_back(after, verdict) or after[:1].islower():  # the sentence goes on
         return []
     return [one, *(other for other in more if other.label in beside)]
 
@@ -97,7 +97,7 @@ def _leads_over(lines: list[str]) -> bool:
     if not last:
         return False
     bare = last.strip(_MARKS)
-    if bare.endswith((":", ",", "\uff1a", "=")) or _CONDITION.match(bare):
+    if bare.endswith((":", ",", "\uff1a", "=")) or "following" in bare.casefold() or _CONDITION.match(bare):
         return True
     apart = not lines[-1].strip()  # a blank line between
     if last.startswith(">"):  # what stands right behind a quotation goes on with it
@@ -109,7 +109,7 @@ def _leads_over(lines: list[str]) -> bool:
 
 
 _ELSEWHERE = re.compile(
-    r"\b(?:not|never|cannot|if|unless|were|had|would|could|might|for example|instance|e\.g|such as|format"
+    r"\b(?:not|never|cannot|if|unless|were|had|would|could|might|examples?|instance|e\.g|such as|format"
     r"|schema|template|agents?|on (?:the|its) screen|terminal|message|dialog|prompt|injection"
     r"|says?|said|saying|shows?|showed|showing|wrote|writes|written|reads?|claims?|claimed|prints?|printed"
     r"|displays?|displayed|contains?|quotes?|quoted|outputs|returns?|returned|instead of|rather than)\b"
