@@ -7,19 +7,20 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.sampling import one_a_family
 
-from pyrite.records import Outcome
+from pyrite.records import Outcome, TaskSpec
 from pyrite.suites.suite import load_suite
 from pyrite.tasks.folder import FolderTask
 from pyrite.tasks.starter import start
 from pyrite.truth.check import TaskCheck, check, tree_sha256
 from pyrite.truth.faults import acted
 from pyrite.truth.mutants.model import FEWEST
-from pyrite.truth.named import names_value, unnamed_paths, unnamed_values
+from pyrite.truth.named import made_by_verifier, names_value, unnamed_paths, unnamed_values
 from pyrite.truth.replay import replay
 
 PASS = "import json; print(json.dumps({'pass': True}))"
@@ -268,6 +269,23 @@ def test_naming_by_path_name_stem_or_folder(tmp_path: Any) -> None:
     for number in range(2, 5):
         (after / f"Pictures/cat_0{number}.png").write_bytes(b"x")
     assert unnamed_paths("Fill the folder Pictures", before, after) == []
+
+
+def test_only_a_new_file_that_the_steps_see_written_is_the_verifier_s_own(tmp_path: Path) -> None:
+    body = (
+        load_suite("desk-active").task("writer-left-open-ships").spec.model_dump(mode="json", by_alias=True)
+    )
+    wait = {"step": "wait_for", "timeout_s": 1.0}
+    acts = [{**wait, "file": name} for name in ("checked.odt", "Documents/harbour.odt")]
+    acts += [{**wait, "file": "there.odt", "is": "exists"}, {**wait, "window": "XTerm"}]
+    own = made_by_verifier(TaskSpec.model_validate({**body, "act": acts}))
+    assert own == {"checked.odt"}
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    after.mkdir()
+    for name in ("checked.odt", "there.odt"):
+        (after / name).write_bytes(b"x")
+    assert unnamed_paths("Replace it", before, after, own) == ["there.odt"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from pyrite.truth import faults
 from pyrite.truth.faults import Fault
 from pyrite.truth.mutants import made as making
 from pyrite.truth.mutants.model import FEWEST
-from pyrite.truth.named import unnamed_paths, unnamed_values
+from pyrite.truth.named import made_by_verifier, unnamed_paths, unnamed_values
 from pyrite.truth.replay import ReplayResult, build, replay
 from pyrite.truth.verifier import ask
 from pyrite.truth.verifier_output import Answer
@@ -190,7 +190,9 @@ class _Look:
         if good is None:
             return
         instruction = self.task.spec.instruction
-        self.faults += map(faults.unnamed, unnamed_paths(instruction, states / INITIAL, states / good.name))
+        own = made_by_verifier(self.task.spec)
+        unnamed = unnamed_paths(instruction, states / INITIAL, states / good.name, own)
+        self.faults += map(faults.unnamed, unnamed)
         self.findings += [
             f"the instruction does not say what the verifier expects, {value}: is it to be worked out?"
             for value in unnamed_values(instruction, good.answer.diagnostics)

@@ -2,7 +2,9 @@
 
 The rule. A path that the good state changes (what applications leave behind aside) is a target, and the
 instruction must name it: by its path, its file name, its name without ending, or, where more than three
-files of one folder change, by that folder. A target that is not named is a fault. What the verifier says
+files of one folder change, by that folder. A target that is not named is a fault. A file that the verifier's
+own steps make (they wait until it was written, and it is none of the initial ones) is no target: the agent
+has nothing to do with it. What the verifier says
 it expected (`diagnostics.expected`, and `file`, `path`, `sheet`, `cell`, `key` beside it) should stand
 there too, numbers in any notation; where it does not, that is a finding and no fault: a task may ask for
 what has to be worked out.
@@ -12,11 +14,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pyrite.checks.homes import IGNORED, TooManyFiles, matches, snapshot
+from pyrite.records import TaskSpec
+from pyrite.steps import WaitFor
 
 TESTED = ("expected", "file", "path", "sheet", "cell", "key")
 MANY = 3
@@ -25,14 +29,23 @@ _MOST_TEXT = 200
 _NUMBER = re.compile(r"-?\d[\d,.\u202f\u00a0 ]*\d|-?\d")
 
 
-def unnamed_paths(instruction: str, initial: Path, good: Path) -> list[str]:
-    """Targets that the instruction does not name, sorted; none where there is too much to look at."""
+def made_by_verifier(spec: TaskSpec) -> set[str]:
+    """Files that the steps of a verifier that acts make."""
+    written = {step.file for step in spec.act if isinstance(step, WaitFor) and step.is_ == "changed"}
+    return {path for path in written if path} - {file.path for file in spec.initial.files}
+
+
+def unnamed_paths(instruction: str, initial: Path, good: Path, own: Collection[str] = ()) -> list[str]:
+    """Targets that the instruction does not name, sorted; none where there is too much to look at.
+
+    `own`: files that the verifier makes.
+    """
     try:
         before, after = snapshot(initial, ignore=()), snapshot(good, ignore=())
     except TooManyFiles:
         return []
     changed = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
-    targets = sorted(path for path in changed if not matches(path, IGNORED))
+    targets = sorted(path for path in changed if path not in own and not matches(path, IGNORED))
     folders = Counter(str(PurePosixPath(path).parent) for path in targets)
     many = {folder for folder, count in folders.items() if count > MANY and folder != "."}
     return [path for path in targets if not _names_path(instruction, path, many)]

@@ -12,7 +12,7 @@ from pyrite.suites.desk.bookmarks import BAR, OTHER, Entry, Near, Params, addres
 HOME, WORK = "chromium_home_bookmarks.json", "chromium_work_bookmarks.json"
 
 
-def _task(file: str, page: str, title: str, name: str, folder: str, other: str) -> Params:
+def added(file: str, page: str, title: str, name: str, folder: str, other: str) -> Params:
     """`folder` and `other`: folders of the bookmarks bar, told apart by their first letter."""
     url, place, elsewhere = address(page), f"{BAR}/{folder}", f"{BAR}/{other}"
     right = Entry(place, name, url)
@@ -57,16 +57,16 @@ def _task(file: str, page: str, title: str, name: str, folder: str, other: str) 
 FAMILY = bookmarks.family(
     "browser_bookmark_add",
     {
-        "browser-bookmark-add-soup": _task(
+        "browser-bookmark-add-soup": added(
             HOME, "soup.html", "Pumpkin soup", "Soup for six", "Winter recipes", "Recipes"
         ),
-        "browser-bookmark-add-ferry": _task(
+        "browser-bookmark-add-ferry": added(
             HOME, "ferry.html", "Ferry timetable", "Ferry 2024", "Travel", "Winter recipes"
         ),
-        "browser-bookmark-add-price-list": _task(
+        "browser-bookmark-add-price-list": added(
             WORK, "prices.html", "Price list", "Prices of Lindner", "Suppliers", "Former suppliers"
         ),
-        "browser-bookmark-add-minutes": _task(
+        "browser-bookmark-add-minutes": added(
             WORK, "minutes.html", "Minutes of May", "Minutes May", "Meetings", "Suppliers"
         ),
     },

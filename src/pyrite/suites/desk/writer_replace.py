@@ -129,7 +129,7 @@ def verify(params: Params, home: Path) -> Result:
 # --- known states ------------------------------------------------------------------------------
 
 
-def _all(params: Params, new: str = "", *, most: int = 1000, loose: bool = False) -> Any:
+def replaced(params: Params, new: str = "", *, most: int = 1000, loose: bool = False) -> Any:
     """Replace in each paragraph; `loose` takes every spelling and parts of words too."""
     pattern = re.compile(re.escape(params.old), re.IGNORECASE) if loose else _pattern(params)
 
@@ -146,11 +146,11 @@ def _all(params: Params, new: str = "", *, most: int = 1000, loose: bool = False
 
 
 def good(params: Params) -> tuple[KnownState, ...]:
-    return (KnownState("good", writer.edited(params.path, _all(params))),)
+    return (KnownState("good", writer.edited(params.path, replaced(params))),)
 
 
 def harmless(params: Params) -> tuple[KnownState, ...]:
-    make = writer.edited(params.path, _all(params))
+    make = writer.edited(params.path, replaced(params))
     return (KnownState("leftovers", calc.leftovers(params.path, make)),)
 
 
@@ -164,15 +164,15 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         return writer.edited(params.path, *changes)
 
     return (
-        *calc.beside(params.path, sibling, made(_all(params))),
-        KnownState("first_only", made(_all(params, most=1)), partial),
-        KnownState("wrong_case", made(_all(params, params.new.capitalize())), partial),
-        KnownState("longer", made(_all(params, f"{params.new}s")), partial),
-        *([KnownState("look_alikes_too", made(_all(params, loose=True)), loose)] if params.kept else []),
-        KnownState("removed", made(_all(params, " ")), partial),
-        KnownState("sibling", writer.edited(f"Documents/{sibling}", _all(params)), ("F-WRONGAPP",)),
-        KnownState("title_changed", made(_all(params), lambda d: d.replace(first, f"{first} 2")), beside),
-        KnownState("made_bold", made(_all(params), lambda d: d.look(first, size=30)), beside),
+        *calc.beside(params.path, sibling, made(replaced(params))),
+        KnownState("first_only", made(replaced(params, most=1)), partial),
+        KnownState("wrong_case", made(replaced(params, params.new.capitalize())), partial),
+        KnownState("longer", made(replaced(params, f"{params.new}s")), partial),
+        *([KnownState("look_alikes_too", made(replaced(params, loose=True)), loose)] if params.kept else []),
+        KnownState("removed", made(replaced(params, " ")), partial),
+        KnownState("sibling", writer.edited(f"Documents/{sibling}", replaced(params)), ("F-WRONGAPP",)),
+        KnownState("title_changed", made(replaced(params), lambda d: d.replace(first, f"{first} 2")), beside),
+        KnownState("made_bold", made(replaced(params), lambda d: d.look(first, size=30)), beside),
     )
 
 
