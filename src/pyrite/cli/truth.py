@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -77,37 +77,22 @@ def record(
         out = flow.new_bench(suite)
         RESUME[:] = ["-o", str(out)]
         progress.line(f"bench    {out}")
+    asked: dict[str, Any] = {
+        "only": only,
+        "limit": limit,
+        "seed": seed,
+        "workers": jobs,
+        "dry_run": dry_run,
+        "force": force,
+        "skip_held": skip_held,
+    }
     if plan is not None:
         found = flow.record_plan(
-            suite,
-            out,
-            plan=plan,
-            only=only,
-            per_family=per_family,
-            limit=limit,
-            seed=seed,
-            workers=jobs,
-            dry_run=dry_run,
-            force=force,
-            skip_held=skip_held,
-            each=stages(progress),
+            suite, out, plan=plan, per_family=per_family, each=stages(progress), **asked
         )
         return _print_filmed(found, as_json=as_json, dry_run=dry_run)
     with progress.stage("record") as stage:
-        recording = flow.record(
-            suite,
-            out,
-            agents=agents,
-            only=only,
-            limit=limit,
-            repeats=repeats,
-            seed=seed,
-            workers=jobs,
-            dry_run=dry_run,
-            force=force,
-            skip_held=skip_held,
-            watch=stage,
-        )
+        recording = flow.record(suite, out, agents=agents, repeats=repeats, watch=stage, **asked)
         stage.summary = blocks.recorded(recording)
     then = "pyrite perturb" if "scripted" in agents.split(",") else "pyrite verify"
     return _print(recording, then, as_json=as_json, dry_run=dry_run)
