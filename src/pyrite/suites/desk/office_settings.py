@@ -1,7 +1,7 @@
 """Family office_settings: change an option of LibreOffice, which keeps it in its registry of the user.
 
-The office notes much there on its own (windows, recent files): that does not count, every other entry does. An
-entry that says what holds anyway is none.
+The office notes much there on its own (windows, recent files): that does not count, every other entry does.
+An entry that says what holds anyway is none.
 """
 
 from __future__ import annotations
