@@ -14,7 +14,7 @@ from pyrite.checks.package import Spent
 from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk.calc_common import FILES, SHEETS, SIBLINGS, go_to, key, typed
-from pyrite.suites.desk.watch import READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import ELSE, READS, Compared, Watched, judge
 from pyrite.suites.family import Family, KnownState
 
 
@@ -58,7 +58,7 @@ PARAMS = {
 def instruction(params: Params) -> str:
     return (
         f"In {params.path}, sheet {params.sheet}, enter the formula {params.formula} into cell "
-        f"{params.cell} and save the file."
+        f"{params.cell} and save the file.{ELSE}"
     )
 
 

@@ -53,7 +53,8 @@ def instruction(params: Params) -> str:
     return (
         f"In the git repository {SITE}, commit {things} {listed}, and no other, with the message "
         f'"{params.message}" '
-        f"on {where}. Leave the other changed files as they are, uncommitted and not staged."
+        f"on {where}. Leave the other changed files as they are, uncommitted and not staged. "
+        "Change nothing else."
     )
 
 

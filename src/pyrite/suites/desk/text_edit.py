@@ -89,7 +89,10 @@ def instruction(params: Params) -> str:
         what = f'remove the line "{lines[params.line - 1]}"'
     else:
         what = f'replace the line "{lines[params.line - 1]}" by "{params.new}"'
-    return f"In {params.path}, which is open in the editor, {what}, and save the file under its name."
+    return (
+        f"In {params.path}, which is open in the editor, {what}, and save the file under its name. "
+        "Leave everything else as it is."
+    )
 
 
 def claim(params: Params) -> str:

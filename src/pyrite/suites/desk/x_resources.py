@@ -44,7 +44,7 @@ PARAMS = {
 def instruction(params: Params) -> str:
     return (
         f"In the file .Xresources of the home folder, set the X resource {params.name} to {params.value}; "
-        "leave everything else in it as it is, and save the file."
+        "leave everything else in it as it is, and save the file. Change nothing in Documents."
     )
 
 
