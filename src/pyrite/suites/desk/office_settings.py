@@ -15,6 +15,7 @@ from pyrite.checks.verdict import Result
 from pyrite.checks.xcu import read_registry
 from pyrite.suites.desk import settings_common as settings
 from pyrite.suites.desk.calc_common import NOTES, Make, after, click, key, typed
+from pyrite.suites.desk.office_defaults import written_by_itself
 from pyrite.suites.desk.watch import READS, Compared, Watched, judge
 from pyrite.suites.desk.writer_common import edited
 from pyrite.suites.family import Family, KnownState
@@ -46,6 +47,7 @@ DEFAULTS = {
     **{f"{USER}{name}": "" for name in _DATA},
     f"{USER}encrypttoself": "true",
     f"{SAVING}UseUserData": "true",
+    **written_by_itself(),
 }
 _COMMON = "/org.openoffice.Office.Common/"
 _NOTED = (
@@ -58,6 +60,9 @@ _NOTED = (
     "/org.openoffice.Setup/Product/",
     "/org.openoffice.Setup/Office/",
     f"{_COMMON}SearchOptions/",
+    f"{_COMMON}UserColors/Recent",
+    "/org.openoffice.Office.Calc/Input/LastFunctions",
+    *(f"/org.openoffice.Office.Writer/{name}" for name in ("Layout/Zoom/", "Cursor/DirectCursor/Insert")),
     *(f"{_COMMON}Misc/{name}" for name in ("FirstRun", "ShowTipOfTheDay", "LastTipOfTheDay", "FilePicker")),
 )
 """What the office writes by itself: states of windows and dialogs, recent files, its own version."""
@@ -142,7 +147,7 @@ def script(params: Params) -> list[dict[str, Any]]:
 
 def _watched(name: str) -> bool:
     """Whether it is an option, not what the office notes on its own."""
-    if name.endswith("/ooSetupFactoryWindowAttributes"):
+    if name.endswith(("/ooSetupFactoryWindowAttributes", "/ooSetupFactoryStyleFilter")):
         return False
     return name.startswith(_OPTIONS) or not name.startswith(_NOTED)
 
@@ -191,7 +196,7 @@ _OTHERS = {
     "autosave_interval": ("/org.openoffice.Office.Recovery/AutoSave/TimeIntervall", "33"),
     "locale": ("/org.openoffice.Setup/L10N/ooSetupSystemLocale", "de-DE"),
     "icons": (f"{_COMMON}Misc/SymbolStyle", "breeze"),
-    "measure_unit": ("/org.openoffice.Office.Writer/Layout/Other/MeasureUnit/NonMetric", "8"),
+    "measure_unit": ("/org.openoffice.Office.Writer/Layout/Other/MeasureUnit", "2"),
     "colours": ("/org.openoffice.Office.UI/ColorScheme/CurrentColorScheme", "Dark"),
 }
 """Options of other pages: name and value."""
@@ -205,7 +210,7 @@ def _with(changes: dict[str, str], *, noise: bool = False) -> Make:
         lines = path.read_text("utf-8").splitlines()
         if noise:
             changes_here = {**{f"{USER}{name}": "" for name in _DATA if name not in _set_names()}, **changes}
-            changes_here |= _SELF_WRITTEN
+            changes_here |= _SELF_WRITTEN | written_by_itself()
         else:
             changes_here = changes
         for name, value in changes_here.items():
