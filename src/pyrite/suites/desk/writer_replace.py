@@ -173,6 +173,8 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("sibling", writer.edited(f"Documents/{sibling}", _all(params)), ("F-WRONGAPP",)),
         KnownState("title_changed", made(_all(params), lambda d: d.replace(first, f"{first} 2")), beside),
         KnownState("made_bold", made(_all(params), lambda d: d.look(first, size=30)), beside),
+        KnownState("title_hidden", made(_all(params), lambda d: d.look(first, mark="hidden")), beside),
+        KnownState("title_red", made(_all(params), lambda d: d.look(first, mark="red")), beside),
     )
 
 

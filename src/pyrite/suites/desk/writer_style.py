@@ -106,7 +106,7 @@ def _has(params: Params, paragraph: Paragraph) -> bool:
 def _rest(params: Params, paragraph: Paragraph) -> Any:
     """What must stay, of a paragraph that has what is asked for."""
     if params.style:
-        return paragraph.text, paragraph.align
+        return paragraph.text, paragraph.align, {look.marks for look in paragraph.looks}
     runs = [
         (
             run.text,
@@ -201,6 +201,12 @@ def _near(params: Params) -> list[tuple[str, Any]]:
     return [("to_the_right", _apply(params, align="right")), ("bold_instead", _apply(params, size=20))]
 
 
+def _marks(params: Params) -> list[tuple[str, str]]:
+    """Looks besides the one that is asked for."""
+    of_target = [(params.text, mark) for mark in ("struck", "red", "hidden")]
+    return [*of_target, *((params.other, mark) for mark in ("hidden", "red", "marked", "underlined"))]
+
+
 def good(params: Params) -> tuple[KnownState, ...]:
     return (KnownState("good", writer.edited(params.path, _apply(params))),)
 
@@ -224,6 +230,14 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("other_paragraph", writer.edited(params.path, _apply(params, params.other)), elsewhere),
         KnownState("sibling", writer.edited(f"Documents/{sibling}", _apply(params, twin)), ("F-WRONGAPP",)),
         KnownState("other_paragraph_too", both, beside),
+        *(
+            KnownState(
+                f"{'target' if place == params.text else 'other'}_{mark}",
+                writer.edited(params.path, _apply(params), _apply(params, place, mark=mark)),
+                beside,
+            )
+            for place, mark in _marks(params)
+        ),
         KnownState("text_changed", retyped, beside),
         KnownState("paragraph_removed", removed, beside),
     )

@@ -197,6 +197,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         *(KnownState(name, made(change), partial) for name, change in _near(params)),
         KnownState("sibling", writer.edited(f"Documents/{sibling}", _do(params)), ("F-WRONGAPP",)),
         KnownState("title_changed", made(_do(params), lambda d: d.replace(first, "Changed")), beside),
+        KnownState("title_hidden", made(_do(params), lambda d: d.look(first, mark="hidden")), beside),
         KnownState("title_removed", made(_do(params), lambda d: d.remove(first)), beside),
     )
 
