@@ -87,6 +87,21 @@ def test_hooks_and_settings_of_a_repository_run_nothing(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+def test_what_git_is_not_to_see_and_links_in_a_repository_are_told(tmp_path: Path) -> None:
+    task = GIT_TASKS[0]
+    home = _done(task, tmp_path)
+    (home / SITE / "styles/.gitattributes").write_text("*.css binary\n")
+    found = verified(task, home)
+    assert (found.passed, found.category) == (False, ("F-SIDEEFFECT",))
+    assert found.diagnostics["repository"] == ["styles/.gitattributes is new"]
+    (home / SITE / "styles/.gitattributes").unlink()
+    (home / GIT / "hooks").symlink_to(tmp_path)
+    assert verified(task, home).category == ("F-SIDEEFFECT",)
+    (home / GIT / "hooks").unlink()
+    (home / GIT / "config").unlink()
+    assert verified(task, home).category == ("F-SIDEEFFECT",)
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.parametrize("task", GIT_TASKS, ids=name_of)
 def test_git_itself_agrees(task: Task, tmp_path: Path) -> None:

@@ -38,7 +38,9 @@ def make_zip(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for path, data in files.items():
-            archive.writestr(zipfile.ZipInfo(path, (2024, 1, 1, 0, 0, 0)), data, method)
+            info = zipfile.ZipInfo(path, (2024, 1, 1, 0, 0, 0))  # the same bytes whenever it is made
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data, method)
     return out.getvalue()
 
 
