@@ -133,6 +133,7 @@ def test_permissions_are_the_same_from_an_archive(tmp_path: Path) -> None:
     for mode, passed in ((0o600, False), (0o664, True), (0o000, False)):
         (home / params.bystander).chmod(mode)
         archive.write(home, tmp_path / "state.tar.zst")
+        (tmp_path / f"{mode:o}").mkdir()
         archive.extract(tmp_path / "state.tar.zst", tmp_path / f"{mode:o}")
         assert verified(task, tmp_path / f"{mode:o}").passed is passed is verified(task, home).passed
 
