@@ -79,7 +79,7 @@ def test_a_look_is_the_same_however_it_is_written(file: str, tmp_path: Path) -> 
     assert [(run.text, run.look.size) for run in first.runs] == [(text[:4], 31.0), (text[4:], 24.0)]
 
 
-MARKS = {
+MARKS: dict[str, dict[str, Any]] = {
     "red": {"colour": "c9211e"},
     "struck": {"strike": True},
     "hidden": {"hidden": True},
