@@ -15,7 +15,9 @@ from typing import Any
 from pyrite.checks.jsonfile import at
 
 Usual = tuple[Any, ...]
-_ON, _OFF, _NONE = (True,), (False,), ({},)
+_ON: Usual = (True,)
+_OFF: Usual = (False,)
+_NONE: Usual = ({},)
 _BRANCH: Usual = ("a branch",)
 """Marks a branch of settings, each of which is not written, or 0, empty or false, where nobody has set it."""
 
@@ -126,17 +128,19 @@ def changed(before: Any, after: Any, settings: Mapping[str, Usual]) -> list[str]
     """Names of the settings that two files have otherwise."""
     found = []
     for name, usual in settings.items():
-        was, now = (_value(at(value, *name.split(".")), usual) for value in (before, after))
-        if was != now:
+        if _value(at(before, *name.split(".")), usual) != _value(at(after, *name.split(".")), usual):
             found.append(name)
     return found
 
 
 def _value(value: Any, usual: Usual) -> str:
     """A form that is the same for the same setting: of one type too, as 1 is not true."""
-    if usual is _BRANCH:
-        return repr(_set(value))
-    return repr(None if any(repr(value) == repr(one) for one in usual) else value)
+    try:
+        if usual is _BRANCH:
+            return repr(_set(value))
+        return repr(None if any(repr(value) == repr(one) for one in usual) else value)
+    except RecursionError:
+        return "too deep"  # nothing that Chromium writes
 
 
 def _set(value: Any) -> Any:
