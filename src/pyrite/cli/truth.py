@@ -87,9 +87,7 @@ def record(
         "skip_held": skip_held,
     }
     if plan is not None:
-        found = flow.record_plan(
-            suite, out, plan=plan, per_family=per_family, each=stages(progress), **asked
-        )
+        found = flow.record_plan(suite, out, plan=plan, per_family=per_family, each=stages(progress), **asked)
         return _print_filmed(found, as_json=as_json, dry_run=dry_run)
     with progress.stage("record") as stage:
         recording = flow.record(suite, out, agents=agents, repeats=repeats, watch=stage, **asked)
