@@ -6,9 +6,12 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from pyrite.episodes import jobs, labels, plans
 from pyrite.episodes.shipped import unpack
-from pyrite.records import Action
+from pyrite.errors import StartError
+from pyrite.records import Action, Meta
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, Origin, matching, open_origin
 
@@ -100,3 +103,30 @@ def test_a_changed_task_is_recorded_anew_and_others_are_kept(tmp_path: Path) -> 
     assert jobs.dry(bench.root, [job]).kept == 0
     changed(bench, job.folder.name, str(job.order.task_digest))
     assert jobs.dry(bench.root, [job]).kept == 1
+
+
+@pytest.mark.parametrize(("failures", "ended"), [(0, True), (2, True), (3, False)])
+def test_a_desktop_that_does_not_come_up_is_started_anew(
+    failures: int, ended: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = unpack(tmp_path / "demo")
+    meta = bench.meta(bench.episode_ids()[0])
+    (job,) = jobs.plan(bench.root, [(DESK, meta.task_id)], ["scripted"], seed=5, repeats=1)
+    tried: list[object] = []
+
+    def record(backend: object, task: object, agent: object, *order: object) -> Meta:
+        tried.append(agent)
+        if len(tried) <= failures:
+            raise StartError("the display does not answer")
+        return meta
+
+    monkeypatch.setattr(jobs, "record_episode", record)
+    monkeypatch.setattr(jobs, "LocalBackend", lambda: None)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    if ended:
+        assert jobs.record_job(job)[0] == meta
+    else:
+        with pytest.raises(StartError):
+            jobs.record_job(job)
+    assert len(tried) == min(failures + 1, jobs.STARTS)
+    assert len({id(agent) for agent in tried}) == len(tried), "an agent of its own for each try"
