@@ -27,7 +27,7 @@ def _task(
     """`which`: the tickets in words; `outside`: one that is not meant."""
     label = {"state": "set state to", "assignee": "assign to", "priority": "set priority to"}[field]
     assigns = field == "assignee"
-    words = f"assign {which} to {value}" if assigns else f"set the {field} to {value} for {which}"
+    words = f"{label} {value} {which}" if assigns else f"{label} {value} for {which}"
 
     def at(*keys: int, to: str = value) -> tuple[Change, ...]:
         return tuple(Change("tickets", key, {field: to}) for key in keys)
