@@ -165,6 +165,26 @@ def test_a_copy_is_saved_under_another_name_and_its_dialog_is_still_answered() -
             ["ctrl+l", ":8000/orders/6/cancel", "Return", "ctrl+l", ":8000/orders/7/cancel", "Return"],
         ),
         ("side-effect", "kontor", ["Ada", "<Return>"], None),
+        (
+            "side-effect",
+            "kontor",
+            ["<ctrl+l>", ":8000/tickets?topic=billing", "<Return>", "<space>"],
+            [
+                *(
+                    "ctrl+l",
+                    "127.0.0.1:8000/customers/1",
+                    "Return",
+                    "End",
+                    " jr.",
+                    "Tab",
+                    "Tab",
+                    "Tab",
+                    "Tab",
+                ),
+                *("Return", "ctrl+l", ":8000/tickets?topic=billing", "Return", "space"),
+            ],
+        ),
+        ("side-effect", "chromium", ["<ctrl+l>", "page.html", "<Return>"], None),
     ],
 )
 def test_where_an_operator_applies_and_what_it_does(

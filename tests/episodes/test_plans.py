@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,22 @@ def test_four_defects_of_a_task_and_of_no_other(tmp_path: Path) -> None:
     chosen = plans.chosen_defects(found, set(tasks))
     assert Counter(job.task_id for job in chosen) == dict.fromkeys(tasks, plans.DEFECTS_EACH)
     assert chosen == plans.chosen_defects(reversed(found), set(tasks))
+
+
+def test_what_looks_like_success_is_drawn_more_often(tmp_path: Path) -> None:
+    demo = unpack(tmp_path / "demo")
+    found, _ = jobs.plan_perturbed(demo, Lookup(demo), "all")
+    parents = [
+        replace(job, order=replace(job.order, parent=f"{job.order.parent}-{n}"))
+        for n in range(40)
+        for job in found
+    ]
+    chosen = plans.chosen_defects(parents, {job.task_id for job in found}, each=1)
+    drawn = Counter(job.order.perturbation for job in chosen)
+    of_task = {job.task_id for job in found if job.order.perturbation == "drop-save"}
+    assert sum(drawn.values()) == 40 * len({job.order.parent for job in found})
+    assert len(of_task) > 3
+    assert drawn["drop-save"] > 8 * drawn["claim-only"] > 0
 
 
 def changed(bench: Bench, name: str, digest: str) -> None:

@@ -256,11 +256,27 @@ def _side_effect(subject: Subject) -> Changed:
 
 
 def _done_to_another_first(subject: Subject) -> Changed:
-    """In a web application it is done to the record beside first: the last screen is that of success."""
-    other = _typed(neighbours.sibling_record)(subject)
-    if other is None or subject.actions[0].keys != "ctrl+l":
+    """In a web application another record is changed first: the last screen is that of success.
+
+    The same is done to the record beside; where no address names one, a customer gets another name.
+    """
+    if not subject.actions or subject.actions[0].keys != "ctrl+l":
         return None
-    return [*other, *subject.actions]
+    other = _typed(neighbours.sibling_record)(subject)
+    if other is None and subject.app == "kontor":
+        other = _RENAME_A_CUSTOMER
+    return None if other is None else [*other, *subject.actions]
+
+
+_RENAME_A_CUSTOMER = [
+    Action(action="key", keys="ctrl+l"),
+    Action(action="type", text="127.0.0.1:8000/customers/1"),
+    Action(action="key", keys="Return"),
+    Action(action="key", keys="End"),
+    Action(action="type", text=" jr."),
+    *[Action(action="key", keys="Tab")] * 4,
+    Action(action="key", keys="Return"),
+]
 
 
 def _removed_before(subject: Subject) -> Changed:
@@ -407,8 +423,8 @@ OPERATORS: dict[str, Operator] = {
     ),
     "side-effect": Operator(
         "done, and something else damaged",
-        "a save after typing, a terminal with a file beside that the task does not name, or a web address "
-        "that names a record by its number",
+        "a save after typing, a terminal with a file beside that the task does not name, or a script that "
+        "goes to a page of the web application",
         _side_effect,
         meant=(Category.SIDEEFFECT,),
     ),
