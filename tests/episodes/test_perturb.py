@@ -254,6 +254,10 @@ def test_rounds_are_equal_in_kind_and_lie_in_the_list(words: list[str]) -> None:
         assert last != before
 
 
+def test_every_defect_says_which_failure_it_means() -> None:
+    assert all(operator.meant for operator in OPERATORS.values())
+
+
 def test_without_a_dialog_there_is_nothing_to_cancel() -> None:
     assert after("cancel-dialog", SCRIPT[:-1]) is None
 

@@ -377,7 +377,10 @@ OPERATORS: dict[str, Operator] = {
         meant=_COPIED,
     ),
     "cancel-dialog": Operator(
-        "the dialog that the save brings up is cancelled", "a Return after the save", _cancel_dialog
+        "the dialog that the save brings up is cancelled",
+        "a Return after the save",
+        _cancel_dialog,
+        meant=_UNCOMMITTED,
     ),
     "cancel-ok": Operator(
         "the last dialog or edit is cancelled instead of confirmed",
