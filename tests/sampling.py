@@ -1,8 +1,8 @@
-"""One task of each family in `make test`; the others in `make test-slow`."""
+"""One task of each family, or of each domain, in `make test`; the others in `make test-slow`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 import pytest
@@ -18,10 +18,28 @@ class _OfAFamily(Protocol):
 
 def one_a_family(tasks: Iterable[_OfAFamily]) -> list[Any]:
     """The tasks as parameters of a test: the first of each family as it is, the others marked slow."""
-    seen: set[str] = set()
+    return _first_of_each(tasks, lambda task: str(task.family.name))
+
+
+def two_a_domain(tasks: Iterable[_OfAFamily]) -> list[Any]:
+    """The same for the first task of the first two families of each domain."""
+    families: dict[str, list[str]] = {}
+    kept = []
+    for task in tasks:
+        own = families.setdefault(task.family.domain, [])
+        if task.family.name not in own:
+            own.append(task.family.name)
+            kept += [task.task_id] if len(own) <= 2 else []
+    return _first_of_each(tasks, lambda task: "" if task.task_id not in kept else task.task_id, {""})
+
+
+def _first_of_each(
+    tasks: Iterable[_OfAFamily], name: Callable[[_OfAFamily], str], seen: Iterable[str] = ()
+) -> list[Any]:
+    known = set(seen)
     found = []
     for task in tasks:
-        marks = [pytest.mark.slow] if task.family.name in seen else []
-        seen.add(task.family.name)
+        marks = [pytest.mark.slow] if name(task) in known else []
+        known.add(name(task))
         found.append(pytest.param(task, marks=marks, id=task.task_id))
     return found
