@@ -164,7 +164,17 @@ def test_a_copy_is_saved_under_another_name_and_its_dialog_is_still_answered() -
             ["<ctrl+l>", ":8000/orders/7/cancel", "<Return>"],
             ["ctrl+l", ":8000/orders/6/cancel", "Return", "ctrl+l", ":8000/orders/7/cancel", "Return"],
         ),
-        ("side-effect", "kontor", ["Ada", "<Return>"], None),
+        (
+            "side-effect",
+            "kontor",
+            ["Ada", "<Return>"],
+            [
+                *("ctrl+l", "127.0.0.1:8000/customers/1", "Return", "End", " jr.", *["Tab"] * 4, "Return"),
+                *("ctrl+l", "127.0.0.1:8000", "Return", "Ada", "Return"),
+            ],
+        ),
+        ("side-effect", "kontor", ["<ctrl+l>", ":8000/orders.csv", "<Return>"], None),
+        ("not-submitted", "chromium", ["<ctrl+l>", "chrome://settings", "<Return>", "x", "<Return>"], None),
         (
             "side-effect",
             "kontor",

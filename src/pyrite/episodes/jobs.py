@@ -280,7 +280,10 @@ def _perturbed(bench: Bench, meta: Meta, origin: Origin, kind: str) -> Job | Non
     spec, operator = origin.task(meta.task_id).spec, OPERATORS[kind]
     files = tuple(file.path for file in spec.initial.files)
     app = "" if spec.initial.open is None else spec.initial.open.app
-    actions = operator(Subject(recorded, spec.instruction, files, app))
+    page = (
+        spec.initial.open.args[0] if app == "kontor" and spec.initial.open and spec.initial.open.args else ""
+    )
+    actions = operator(Subject(recorded, spec.instruction, files, app, page))
     if actions is None:
         return None
     name, seed = episode_id(meta.episode_id, kind), meta.agent.seed or 0

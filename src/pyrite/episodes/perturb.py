@@ -47,6 +47,8 @@ class Subject:
     """Paths of the initial home that the task's recipe lays in."""
     app: str = ""
     """The application that is open at the start."""
+    page: str = ""
+    """Of the web application: the path of the page that is open at the start."""
 
     @property
     def terminal(self) -> bool:
@@ -146,8 +148,8 @@ def _not_submitted(subject: Subject) -> Changed:
     """What was filled in stays on the screen: the last Return or click, or the COMMIT, is left out."""
     if subject.terminal:
         return _not_committed(subject) or _not_run(subject)
-    if not subject.browser:
-        return None
+    if not subject.browser or any(text.startswith("chrome://") for text in _texts(subject.actions)):
+        return None  # what the browser's own pages ask for stands in a dialog, which nobody takes for done
     actions = list(subject.actions)
     last = [i for i, action in enumerate(actions) if action.keys in _ENTER or action.action == "click"]
     filled = any(action.action == "type" for action in actions[: last[-1]]) if last else False
@@ -260,18 +262,24 @@ def _done_to_another_first(subject: Subject) -> Changed:
 
     The same is done to the record beside; where no address names one, a customer gets another name.
     """
-    if not subject.actions or subject.actions[0].keys != "ctrl+l":
-        return None
-    other = _typed(neighbours.sibling_record)(subject)
-    if other is None and subject.app == "kontor":
-        other = _RENAME_A_CUSTOMER
-    return None if other is None else [*other, *subject.actions]
+    goes = bool(subject.actions) and subject.actions[0].keys == "ctrl+l"
+    other = _typed(neighbours.sibling_record)(subject) if goes else None
+    if other is not None:
+        return [*other, *subject.actions]
+    if subject.app != "kontor" or any(".csv" in text for text in _texts(subject.actions)):
+        return None  # a download leaves the page as it is
+    back = [] if goes else _to(subject.page)
+    return [*_RENAME_A_CUSTOMER, *back, *subject.actions]
+
+
+def _to(path: str) -> list[Action]:
+    """Go to a page of the web application."""
+    keys = [Action(action="key", keys=keys) for keys in ("ctrl+l", "Return")]
+    return [keys[0], Action(action="type", text=f"127.0.0.1:8000{path}"), keys[1]]
 
 
 _RENAME_A_CUSTOMER = [
-    Action(action="key", keys="ctrl+l"),
-    Action(action="type", text="127.0.0.1:8000/customers/1"),
-    Action(action="key", keys="Return"),
+    *_to("/customers/1"),
     Action(action="key", keys="End"),
     Action(action="type", text=" jr."),
     *[Action(action="key", keys="Tab")] * 4,
@@ -426,8 +434,8 @@ OPERATORS: dict[str, Operator] = {
     ),
     "side-effect": Operator(
         "done, and something else damaged",
-        "a save after typing, a terminal with a file beside that the task does not name, or a script that "
-        "goes to a page of the web application",
+        "a save after typing, a terminal with a file beside that the task does not name, or work in the "
+        "web application",
         _side_effect,
         meant=(Category.SIDEEFFECT,),
     ),

@@ -22,8 +22,8 @@ PLANS = ("full",)
 PER_FAMILY = 3
 """Tasks of a family that a plan takes where nothing else is asked."""
 DEFECTS_EACH = 4
-WEIGHTS = {"side-effect": 4.0, "drop-save": 4.0, "save-copy": 3.0, "sibling-record": 3.0, "claim-only": 0.25}
-"""Defects whose last screen is that of success are drawn more often, a mere claim, which shows, less."""
+WEIGHTS = {"side-effect": 4.0, "drop-save": 4.0, "save-copy": 3.0, "partial": 0.5, "claim-only": 0.25}
+"""Defects whose last screen is that of success are drawn more often, those that mostly show on it less."""
 _SHARE = 0.7
 """Part of the script that an agent with a budget gets to."""
 
