@@ -194,7 +194,13 @@ def test_a_copy_is_saved_under_another_name_and_its_dialog_is_still_answered() -
                 *("Return", "ctrl+l", ":8000/tickets?topic=billing", "Return", "space"),
             ],
         ),
-        ("side-effect", "chromium", ["<ctrl+l>", "page.html", "<Return>"], None),
+        (
+            "side-effect",
+            "chromium",
+            ["<ctrl+l>", "chrome://settings", "<Return>"],
+            ["ctrl+d", "Return", "ctrl+l", "chrome://settings", "Return"],
+        ),
+        ("side-effect", "chromium", ["<ctrl+d>", "Soup", "<Return>"], None),
     ],
 )
 def test_where_an_operator_applies_and_what_it_does(

@@ -258,14 +258,17 @@ def _side_effect(subject: Subject) -> Changed:
 
 
 def _done_to_another_first(subject: Subject) -> Changed:
-    """In a web application another record is changed first: the last screen is that of success.
+    """In a browser something else is changed first: the last screen is that of success.
 
-    The same is done to the record beside; where no address names one, a customer gets another name.
+    In the web application the same is done to the record beside; where no address names one, a customer gets
+    another name. In the browser's own pages the page that was open is bookmarked.
     """
     goes = bool(subject.actions) and subject.actions[0].keys == "ctrl+l"
     other = _typed(neighbours.sibling_record)(subject) if goes else None
     if other is not None:
         return [*other, *subject.actions]
+    if subject.app == "chromium" and goes:
+        return [*_BOOKMARK_THE_PAGE, *subject.actions]
     if subject.app != "kontor" or any(".csv" in text for text in _texts(subject.actions)):
         return None  # a download leaves the page as it is
     back = [] if goes else _to(subject.page)
@@ -278,6 +281,7 @@ def _to(path: str) -> list[Action]:
     return [keys[0], Action(action="type", text=f"127.0.0.1:8000{path}"), keys[1]]
 
 
+_BOOKMARK_THE_PAGE = [Action(action="key", keys="ctrl+d"), Action(action="key", keys="Return")]
 _RENAME_A_CUSTOMER = [
     *_to("/customers/1"),
     Action(action="key", keys="End"),
@@ -435,7 +439,7 @@ OPERATORS: dict[str, Operator] = {
     "side-effect": Operator(
         "done, and something else damaged",
         "a save after typing, a terminal with a file beside that the task does not name, or work in the "
-        "web application",
+        "web application or on the browser's own pages",
         _side_effect,
         meant=(Category.SIDEEFFECT,),
     ),
