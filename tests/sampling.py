@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 import pytest
@@ -18,28 +19,28 @@ class _OfAFamily(Protocol):
 
 def one_a_family(tasks: Iterable[_OfAFamily]) -> list[Any]:
     """The tasks as parameters of a test: the first of each family as it is, the others marked slow."""
-    return _first_of_each(tasks, lambda task: str(task.family.name))
+    known = list(tasks)
+    return _marked(known, _first_of_families(known))
 
 
 def two_a_domain(tasks: Iterable[_OfAFamily]) -> list[Any]:
     """The same for the first task of the first two families of each domain."""
-    families: dict[str, list[str]] = {}
+    known = list(tasks)
+    taken: Counter[str] = Counter()
     kept = []
-    for task in tasks:
-        own = families.setdefault(task.family.domain, [])
-        if task.family.name not in own:
-            own.append(task.family.name)
-            kept += [task.task_id] if len(own) <= 2 else []
-    return _first_of_each(tasks, lambda task: "" if task.task_id not in kept else task.task_id, {""})
+    for task in _first_of_families(known):
+        taken[task.family.domain] += 1
+        kept += [task] if taken[task.family.domain] <= 2 else []
+    return _marked(known, kept)
 
 
-def _first_of_each(
-    tasks: Iterable[_OfAFamily], name: Callable[[_OfAFamily], str], seen: Iterable[str] = ()
-) -> list[Any]:
-    known = set(seen)
-    found = []
-    for task in tasks:
-        marks = [pytest.mark.slow] if name(task) in known else []
-        known.add(name(task))
-        found.append(pytest.param(task, marks=marks, id=task.task_id))
-    return found
+def _first_of_families(tasks: Iterable[_OfAFamily]) -> list[_OfAFamily]:
+    return list({task.family.name: task for task in reversed(list(tasks))}.values())[::-1]
+
+
+def _marked(tasks: Iterable[_OfAFamily], kept: Iterable[_OfAFamily]) -> list[Any]:
+    fast = {task.task_id for task in kept}
+    return [
+        pytest.param(task, marks=[] if task.task_id in fast else [pytest.mark.slow], id=task.task_id)
+        for task in tasks
+    ]
