@@ -87,6 +87,10 @@ class SandboxError(RunError):
     code = "sandbox"
 
 
+class StartError(SandboxError):
+    """A sandbox did not come up this time, as happens on a busy machine: another try may do."""
+
+
 class BusyError(RunError):
     """Another process works on the same bench."""
 

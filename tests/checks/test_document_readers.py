@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -76,6 +77,101 @@ def test_a_look_is_the_same_however_it_is_written(file: str, tmp_path: Path) -> 
     part.save(tmp_path / file)
     first = read_text_document(tmp_path / file).paragraphs[0]
     assert [(run.text, run.look.size) for run in first.runs] == [(text[:4], 31.0), (text[4:], 24.0)]
+
+
+MARKS: dict[str, dict[str, Any]] = {
+    "red": {"colour": "c9211e"},
+    "struck": {"strike": True},
+    "hidden": {"hidden": True},
+    "underlined": {"underline": True},
+}
+
+
+@pytest.mark.parametrize("file", TEXTS)
+@pytest.mark.parametrize("mark", [*MARKS, "marked"])
+def test_what_else_characters_have_is_part_of_their_look(file: str, mark: str, tmp_path: Path) -> None:
+    plain = read_text_document(FILES / file)
+    document = open_text(FILES / file)
+    document.look(plain.paragraphs[0].text, mark=mark, part=4)
+    document.look(plain.paragraphs[1].text, mark=mark)
+    document.save(tmp_path / file)
+    title, body = read_text_document(tmp_path / file).paragraphs[:2]
+    yellow = "yellow" if file.endswith(".docx") else "ffff00"
+    wanted: dict[str, Any] = MARKS.get(mark, {"background": yellow})
+    assert [run.look for run in title.runs] == [Look(24.0, bold=True, **wanted), Look(24.0, bold=True)]
+    assert body.looks == {Look(12.0, **wanted)}
+    assert body.text == plain.paragraphs[1].text
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute", "wanted"),
+    [
+        ("text", 'fo:color="#00a933"', {"colour": "00a933"}),
+        ("text", 'fo:color="#000000"', {}),
+        ("text", 'style:use-window-font-color="true"', {}),
+        ("paragraph", 'fo:background-color="#ffff00"', {"background": "ffff00"}),
+        ("paragraph", 'fo:background-color="transparent"', {}),
+        ("text", 'style:text-line-through-type="double"', {"strike": True}),
+    ],
+)
+def test_named_styles_of_odt_say_colours_too(
+    kind: str, attribute: str, wanted: dict[str, Any], tmp_path: Path
+) -> None:
+    def change(xml: str) -> str:
+        head, mark, rest = xml.partition('<style:style style:name="Title"')
+        place, _, tail = rest.partition("</style:style>")
+        return f"{head}{mark}{place}<style:{kind}-properties {attribute}/></style:style>{tail}"
+
+    path = rewritten(FILES / "harbour.odt", tmp_path / "a.odt", "styles.xml", change)
+    assert read_text_document(path).paragraphs[0].looks == {Look(24.0, bold=True, **wanted)}
+
+
+@pytest.mark.parametrize(
+    ("properties", "wanted"),
+    [
+        ('<w:rPr><w:color w:val="00A933"/></w:rPr>', {"colour": "00a933"}),
+        ('<w:rPr><w:color w:val="auto"/><w:highlight w:val="none"/></w:rPr>', {}),
+        ('<w:rPr><w:shd w:val="clear" w:fill="FFFF00"/></w:rPr>', {"background": "ffff00"}),
+        ('<w:rPr><w:shd w:val="solid" w:color="FF0000" w:fill="auto"/></w:rPr>', {"background": "ff0000"}),
+        ('<w:rPr><w:shd w:val="clear" w:fill="auto"/></w:rPr>', {}),
+        ('<w:pPr><w:shd w:val="clear" w:fill="FFFF00"/></w:pPr>', {"background": "ffff00"}),
+        ("<w:rPr><w:dstrike/></w:rPr>", {"strike": True}),
+        ('<w:rPr><w:vanish w:val="false"/></w:rPr>', {}),
+    ],
+)
+def test_named_styles_of_docx_say_colours_too(
+    properties: str, wanted: dict[str, Any], tmp_path: Path
+) -> None:
+    def change(xml: str) -> str:
+        head, mark, rest = xml.partition('w:styleId="Title"')
+        inside, _, tail = rest.partition("</w:style>")
+        return f"{head}{mark}{inside}{properties}</w:style>{tail}"
+
+    path = rewritten(FILES / "lease.docx", tmp_path / "a.docx", "word/styles.xml", change)
+    assert read_text_document(path).paragraphs[0].looks == {Look(24.0, bold=True, **wanted)}
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        '<text:section text:name="s" text:display="none">{}</text:section>',
+        "{}",
+    ],
+    ids=["section", "field"],
+)
+def test_a_hidden_section_or_paragraph_is_hidden(wrap: str, tmp_path: Path) -> None:
+    field = '<text:hidden-paragraph text:condition="ooow:1" text:is-hidden="true"/>' if wrap == "{}" else ""
+
+    def change(xml: str) -> str:
+        start = xml.index("<text:p", xml.index("<office:text"))
+        end = xml.index("</text:p>", start)
+        shown = wrap.format(xml[start:end] + field + "</text:p>")
+        return xml[:start] + shown + xml[end + len("</text:p>") :]
+
+    path = rewritten(FILES / "harbour.odt", tmp_path / "a.odt", "content.xml", change)
+    title, body = read_text_document(path).paragraphs[:2]
+    assert title.text == "Harbour Report 2023"
+    assert ({look.hidden for look in title.looks}, {look.hidden for look in body.looks}) == ({True}, {False})
 
 
 @pytest.mark.parametrize(("file", "rows"), [("garden.docx", 4), ("workshop.odt", 3)])

@@ -177,7 +177,42 @@ def test_links_are_not_followed(name: str, folder: Path, tmp_path: Path) -> None
 
 def test_a_staged_conflict_and_a_new_form_of_index_are_unreadable(folder: Path) -> None:
     data = bytearray((folder / "index").read_bytes())
-    data[7] = 4
+    data[7] = 5
     (folder / "index").write_bytes(bytes(data))
-    with pytest.raises(Unreadable, match="version 4"):
+    with pytest.raises(Unreadable, match="version 5"):
         Repository(folder).index()
+
+
+@needs_git
+def test_an_index_of_version_4_is_read(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    for name in ("a", "inner/" + "n" * 200 + "1", "inner/" + "n" * 200 + "2", "inner/x", "z"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    git(tmp_path, "add", "-A")
+    before = Repository(tmp_path / ".git").index()
+    git(tmp_path, "update-index", "--index-version", "4")
+    assert (tmp_path / ".git/index").read_bytes()[7] == 4
+    assert Repository(tmp_path / ".git").index() == before
+
+
+def test_hooks_rules_links_and_other_stores_of_objects_are_foreign(folder: Path) -> None:
+    (folder / "hooks").mkdir()
+    (folder / "hooks/pre-commit.sample").write_text("#!/bin/sh\n")
+    (folder / "info").mkdir(exist_ok=True)
+    (folder / "info/exclude").write_text("# *.html\n\n")
+    assert Repository(folder).foreign == []
+    (folder / "hooks/pre-commit").write_text("#!/bin/sh\n")
+    (folder / "info/exclude").write_text("# *.html\n*.html\n")
+    (folder / "branches").symlink_to("hooks")
+    (folder / "objects/info").mkdir()
+    (folder / "objects/info/alternates").write_text("/tmp\n")
+    names = ["branches", "hooks/pre-commit", "info/exclude", "objects/info/alternates"]
+    assert Repository(folder).foreign == names
+
+
+def test_settings_are_read_as_values(folder: Path) -> None:
+    assert Repository(folder).settings["user.email"] == ["agent@example.org"]
+    (folder / "config").write_text("[core\n")
+    with pytest.raises(Unreadable):
+        Repository(folder).settings  # noqa: B018 - a property that reads

@@ -141,6 +141,19 @@ def test_registry() -> None:
     found = read_registry(FILES / "desk_office.xcu")
     assert found["/org.openoffice.UserProfile/Data/givenname"] == "Ana"
     assert found["/org.openoffice.Office.Common/Save/Document/AutoSave"] == "false"
+    handler = "/org.openoffice.Office.Logging/Settings/unopkg/HandlerSettings/FileURL"
+    assert found[handler] == "$(userurl)/$(loggername).log"
+
+
+def test_a_registry_s_lists_are_told_apart(tmp_path: Path) -> None:
+    text = (FILES / "desk_office.xcu").read_text("utf-8")
+    item = (
+        '<item oor:path="/org.openoffice.Office.Common/Security/Scripting"><prop oor:name="SecureURL" '
+        'oor:op="fuse"><value><it>file:///a</it><it>file:///b</it></value></prop></item></oor:items>'
+    )
+    (tmp_path / "x.xcu").write_text(text.replace("</oor:items>", item), "utf-8")
+    found = read_registry(tmp_path / "x.xcu")
+    assert found["/org.openoffice.Office.Common/Security/Scripting/SecureURL"] == "file:///a\nfile:///b"
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,12 @@ def test_where_there_is_no_task_is_exit_2(
     assert str(path) in seen.err
     assert "expected: desk" in seen.err
     assert run(["check", "desk", "--only", "nothing*", "--json"]) == 2
-    assert "no task matches" in json.loads(capsys.readouterr().out)["error"]["what"]
+    said = json.loads(capsys.readouterr().out)["error"]
+    assert "no task matches" in said["what"]
+    assert run(["check", "desk", "--only", "git-stsh*", "--json"]) == 2
+    said = json.loads(capsys.readouterr().out)["error"]
+    assert "git-stash-pop-may" in said["expected"]
+    assert said["expected"].count(", ") <= 10, "the nearest, not all"
 
 
 def test_a_page_is_not_written_over_another_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

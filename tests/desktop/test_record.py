@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyrite import flow
+from pyrite.episodes.claims import claim
 from pyrite.records import Category, Outcome
 from pyrite.store.bench import Bench
 
@@ -41,4 +42,6 @@ def test_a_competent_agent_passes_and_the_same_without_saving_fails(tmp_path: Pa
     flow.judge(root, labels="accept-all,claim", conditions="E1-final,E2+claim")
     result = flow.measure(root)
     counts = result["strata"]["perturbed"]["conditions"]["E2+claim"]["judges"]["claim"]["counts"]
-    assert (counts["fp"], counts["tn"], counts["missing"]) == (2, 0, 0)
+    messages = [meta.final_message for meta in bench.metas() if meta.source == "perturbed"]
+    asserted = sum(claim(message) == "asserted" for message in messages)
+    assert (counts["fp"], counts["tn"], counts["missing"]) == (asserted, 2 - asserted, 0)

@@ -37,7 +37,13 @@ def _model_server() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("domain", sorted(DOMAINS))
+@pytest.mark.parametrize(
+    "domain",
+    [
+        pytest.param(domain, marks=[] if domain in {"terminal", "web"} else [pytest.mark.slow])
+        for domain in sorted(DOMAINS)
+    ],
+)
 def test_it_completes_a_task(
     domain: str, backend: LocalBackend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

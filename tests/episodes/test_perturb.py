@@ -164,7 +164,43 @@ def test_a_copy_is_saved_under_another_name_and_its_dialog_is_still_answered() -
             ["<ctrl+l>", ":8000/orders/7/cancel", "<Return>"],
             ["ctrl+l", ":8000/orders/6/cancel", "Return", "ctrl+l", ":8000/orders/7/cancel", "Return"],
         ),
-        ("side-effect", "kontor", ["Ada", "<Return>"], None),
+        (
+            "side-effect",
+            "kontor",
+            ["Ada", "<Return>"],
+            [
+                *("ctrl+l", "127.0.0.1:8000/customers/1", "Return", "End", " jr.", *["Tab"] * 4, "Return"),
+                *("ctrl+l", "127.0.0.1:8000", "Return", "Ada", "Return"),
+            ],
+        ),
+        ("side-effect", "kontor", ["<ctrl+l>", ":8000/orders.csv", "<Return>"], None),
+        ("not-submitted", "chromium", ["<ctrl+l>", "chrome://settings", "<Return>", "x", "<Return>"], None),
+        (
+            "side-effect",
+            "kontor",
+            ["<ctrl+l>", ":8000/tickets?topic=billing", "<Return>", "<space>"],
+            [
+                *(
+                    "ctrl+l",
+                    "127.0.0.1:8000/customers/1",
+                    "Return",
+                    "End",
+                    " jr.",
+                    "Tab",
+                    "Tab",
+                    "Tab",
+                    "Tab",
+                ),
+                *("Return", "ctrl+l", ":8000/tickets?topic=billing", "Return", "space"),
+            ],
+        ),
+        (
+            "side-effect",
+            "chromium",
+            ["<ctrl+l>", "chrome://settings", "<Return>"],
+            ["ctrl+d", "Return", "ctrl+l", "chrome://settings", "Return"],
+        ),
+        ("side-effect", "chromium", ["<ctrl+d>", "Soup", "<Return>"], None),
     ],
 )
 def test_where_an_operator_applies_and_what_it_does(
@@ -232,6 +268,10 @@ def test_rounds_are_equal_in_kind_and_lie_in_the_list(words: list[str]) -> None:
         last, before = actions[found.start : found.stop], actions[found.start - size : found.start]
         assert [a.keys for a in last] == [a.keys for a in before]
         assert last != before
+
+
+def test_every_defect_says_which_failure_it_means() -> None:
+    assert all(operator.meant for operator in OPERATORS.values())
 
 
 def test_without_a_dialog_there_is_nothing_to_cancel() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from pyrite.episodes import jobs, labels, plans
 from pyrite.episodes.shipped import unpack
-from pyrite.records import Action
+from pyrite.errors import StartError
+from pyrite.records import Action, Meta
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, Origin, matching, open_origin
 
@@ -62,6 +66,22 @@ def test_four_defects_of_a_task_and_of_no_other(tmp_path: Path) -> None:
     assert chosen == plans.chosen_defects(reversed(found), set(tasks))
 
 
+def test_what_looks_like_success_is_drawn_more_often(tmp_path: Path) -> None:
+    demo = unpack(tmp_path / "demo")
+    found, _ = jobs.plan_perturbed(demo, Lookup(demo), "all")
+    parents = [
+        replace(job, order=replace(job.order, parent=f"{job.order.parent}-{n}"))
+        for n in range(40)
+        for job in found
+    ]
+    chosen = plans.chosen_defects(parents, {job.task_id for job in found}, each=1)
+    drawn = Counter(job.order.perturbation for job in chosen)
+    of_task = {job.task_id for job in found if job.order.perturbation == "drop-save"}
+    assert sum(drawn.values()) == 40 * len({job.order.parent for job in found})
+    assert len(of_task) > 3
+    assert drawn["drop-save"] > 8 * drawn["claim-only"] > 0
+
+
 def changed(bench: Bench, name: str, digest: str) -> None:
     path = bench.paths.episode(name).meta
     path.write_text(json.dumps({**json.loads(path.read_text()), "task_digest": digest}))
@@ -100,3 +120,30 @@ def test_a_changed_task_is_recorded_anew_and_others_are_kept(tmp_path: Path) -> 
     assert jobs.dry(bench.root, [job]).kept == 0
     changed(bench, job.folder.name, str(job.order.task_digest))
     assert jobs.dry(bench.root, [job]).kept == 1
+
+
+@pytest.mark.parametrize(("failures", "ended"), [(0, True), (2, True), (3, False)])
+def test_a_desktop_that_does_not_come_up_is_started_anew(
+    failures: int, ended: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = unpack(tmp_path / "demo")
+    meta = bench.meta(bench.episode_ids()[0])
+    (job,) = jobs.plan(bench.root, [(DESK, meta.task_id)], ["scripted"], seed=5, repeats=1)
+    tried: list[object] = []
+
+    def record(backend: object, task: object, agent: object, *order: object) -> Meta:
+        tried.append(agent)
+        if len(tried) <= failures:
+            raise StartError("the display does not answer")
+        return meta
+
+    monkeypatch.setattr(jobs, "record_episode", record)
+    monkeypatch.setattr(jobs, "LocalBackend", lambda: None)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    if ended:
+        assert jobs.record_job(job)[0] == meta
+    else:
+        with pytest.raises(StartError):
+            jobs.record_job(job)
+    assert len(tried) == min(failures + 1, jobs.STARTS)
+    assert len({id(agent) for agent in tried}) == len(tried), "an agent of its own for each try"

@@ -93,3 +93,13 @@ def test_the_same_wherever_tokens_are_cut_before_the_verdict(
         Token(token='"}', logprob=0),
     ]
     assert margin(found) == pytest.approx(success - failure)
+
+
+def test_tokens_of_another_text_than_the_verdict_have_no_margin() -> None:
+    top = (Alternative(token="success", logprob=-0.5), Alternative(token="failure", logprob=-1.5))
+    tokens = [
+        Token(token='{"verdict": "', logprob=0.0),
+        Token(token="success", logprob=-0.5, top=top),
+    ]
+    assert margin(tokens, "success") == margin(tokens) == 1.0
+    assert margin(tokens, "failure") is None

@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyrite.judges import parse as module
-from pyrite.judges.parse import MAX_TEXT, WORDS, Format, Parsed, parse
+from pyrite.judges.parse import MAX_TEXT, Format, Parsed, parse
+from pyrite.judges.spoken import WORDS
 from pyrite.records import Verdict
 
 SCORE = Format(score_keys=("score",), score_range=(0, 10))
@@ -86,7 +87,7 @@ def test_verdicts(text: str, verdict: str) -> None:
         ('{"reason": "fine"}', "off_schema"),
         ('{"answer": {"verdict": "success"}}', "off_schema"),
         ("Verdict: success or failure", "off_schema"),
-        ("Verdict: success\nVerdict: failure", "off_schema"),
+        ("Verdict: success\nVerdict: failure", "malformed"),
         ("Verdict: not success", "off_schema"),
         ('{"name": "click", "arguments": {"x": 3}}', "malformed"),
         ("<tool_call>click(3, 4)</tool_call>", "malformed"),
@@ -228,7 +229,8 @@ def test_any_text_has_an_answer(text: str, form: Format | None) -> None:
     json.dumps(parsed.reason, ensure_ascii=False).encode()
 
 
-PLAIN = st.text(st.characters(exclude_characters="{}`~<:=", exclude_categories=["Cs"]), max_size=40)
+PLAIN = st.text(st.sampled_from('abc \n,;.!?()[]"\\\u00e9\u4e2d\0'), max_size=40)
+"""Prose that says nothing: neither a quotation nor a condition, nor another verdict."""
 
 
 @given(st.sampled_from(sorted(WORDS)), PLAIN, PLAIN, st.text(max_size=20), st.booleans())

@@ -109,8 +109,10 @@ def test_a_shell_script_is_a_judge(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
-        ("print('null', flush=True)", "malformed"),
-        ("print(0.5, flush=True)", "malformed"),
+        ("print('null', flush=True)", None),
+        ("print(0.5, flush=True)", None),
+        ("print(0.5); sys.exit(0)", "malformed"),
+        ("print(json.dumps(asked), flush=True)", None),
         ("print('{\"score\": 0.', flush=True)", "malformed"),
         ("print('{\"score\": 1}', flush=True)", "off_schema"),
         ("say(score='1')", "off_schema"),
@@ -136,6 +138,32 @@ def test_one_bad_answer_costs_its_own_verdict_and_no_other(
     started = time.monotonic()
     assert scores(asked(program, tmp_path, [1, 2, 3])) == [1, expected, 3]
     assert time.monotonic() - started < 30, "seconds; it may take 3 and one of grace"
+
+
+@pytest.mark.parametrize(
+    "chatter",
+    [
+        '{"event": "model loaded"}',
+        '{"level": "info", "id": "another", "score": 3}',
+        "{'loss': 0.3}",
+        "50",
+        "null",
+        '{"loss": 0.',
+    ],
+)
+def test_a_log_on_stdout_is_no_answer(tmp_path: Path, chatter: str) -> None:
+    body = loop(f"print({chatter!r}, flush=True)", "print(line, flush=True)", "right()")
+    assert scores(asked(Program(script(tmp_path, body), timeout_s="20"), tmp_path, [1, 2])) == [1, 2]
+
+
+def test_a_key_that_a_program_was_given_is_not_in_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINE", "sk-mine/0123+456")
+    body = loop("say(score=1, reason=os.environ['MINE'].replace('/', '%2F'))")
+    (found,) = asked(Program(script(tmp_path, body), env="MINE"), tmp_path)
+    assert isinstance(found, Reply)
+    assert found.reason == "[key]"
 
 
 def test_what_it_prints_late_goes_to_no_other_episode(tmp_path: Path) -> None:
@@ -168,7 +196,7 @@ def test_keys_of_the_environment_are_not_handed_on_unless_named(
     )
     (found,) = asked(Program(script(tmp_path, body), env="MY_KEY"), tmp_path)
     assert isinstance(found, Reply)
-    assert found.reason == "none secret-2"
+    assert found.reason == "none [key]", "it had it, and it is not repeated"
     with pytest.raises(UsageError, match="NOT_SET_ANYWHERE"):
         Program("cat", env="NOT_SET_ANYWHERE")
 

@@ -119,6 +119,16 @@ def test_what_cannot_be_read_is_counted_and_not_asked_for_again(
     assert len(server.asked) == 1
 
 
+@pytest.mark.parametrize("body", [b"<html>sign in</html>", b'{"error": {"message": "no model is loaded"}}'])
+def test_a_200_of_something_else_than_the_judge_is_no_verdict(
+    servers: list[Server], tmp_path: Path, body: bytes
+) -> None:
+    servers.append(server := Server((200, body)))
+    with pytest.raises(CallError) as caught:
+        ask(server.url, package(tmp_path))
+    assert (caught.value.kind, caught.value.status) == ("protocol", 200)
+
+
 def test_a_server_in_trouble_gives_no_verdict_and_one_that_recovers_gives_one(
     servers: list[Server], tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from pyrite.evidence.conditions import parse_list
 from pyrite.evidence.leaks import Secrets
 from pyrite.evidence.packing import index, pack
 from pyrite.judges.base import Package, Reply, Unavailable
-from pyrite.judges.client.base import CallError
+from pyrite.judges.client.base import CallError, Image
 from pyrite.judges.labels import Labelled, make, make_list
 from pyrite.judges.runner import MOST_LOGGED, Judging, ask, dry
 from pyrite.records import Verdict, VerdictLine
@@ -197,13 +197,13 @@ def test_what_a_judge_prints_is_not_the_result_and_stdout_is_back_after(
 
 def test_a_package_is_read_once_for_all_its_calls_and_let_go_after(packed: Episodes) -> None:
     """Bytes are prepared once a package, and no more packages are held than are in flight."""
-    seen: list[weakref.ref[Package]] = []
+    seen: list[weakref.ref[Image]] = []
     alive: list[int] = []
 
     class Holding(Flaky):
         async def judge(self, package: Package, run: int) -> Reply:
-            if all(one() is not package for one in seen):
-                seen.append(weakref.ref(package))
+            if all(one() is not package.pictures[0] for one in seen):
+                seen.append(weakref.ref(package.pictures[0]))
             await asyncio.sleep(0.001)
             alive.append(sum(one() is not None for one in seen))
             return Reply(Verdict.FAILURE, "no")
@@ -213,6 +213,23 @@ def test_a_package_is_read_once_for_all_its_calls_and_let_go_after(packed: Episo
     assert judging.obtained == 2 * 5 * 9
     assert len(seen) == 9
     assert max(alive) <= 3
+
+
+def test_what_a_judge_does_to_its_package_no_other_judge_is_shown(packed: Episodes) -> None:
+    shown: list[str] = []
+
+    class Vandal(Flaky):
+        async def judge(self, package: Package, run: int) -> Reply:
+            shown.append(package.evidence.model_dump_json())
+            for action in package.evidence.actions:
+                action.parameters["text"] = "nothing"
+                action.parameters.clear()
+            object.__setattr__(package.evidence, "final_message", "gone")
+            return Reply(Verdict.FAILURE, "no")
+
+    run(packed, [Labelled(name, Vandal(), {}, "c1") for name in ("one", "two")], runs=2, in_flight=1)
+    assert len(shown) == 2 * 2 * 9
+    assert len(set(shown)) == 9
 
 
 def test_a_screen_that_is_gone_loses_its_own_verdicts_alone(packed: Episodes) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import os
+import zipfile
 from pathlib import Path
 
 import pytest
 from tests.suites.homes import LEFT, Task, each_state, initial, name_of, tasks, verified
 
 from pyrite.checks.verdict import NOTHING_PERSISTED
-from pyrite.suites.desk import files_archive, files_mode, goals, operations
+from pyrite.suites.desk import files_archive, files_archive_states, files_mode, goals, operations
+from pyrite.tasks import archive
 
 FAMILIES = ("files_rename", "files_transfer", "files_delete", "files_archive", "files_mode", "text_edit")
 TASKS = tasks(*FAMILIES)
@@ -99,3 +103,45 @@ def test_no_family_has_more_than_eight_tasks() -> None:
     sizes = {name: len(tasks(name)) for name in FAMILIES}
     assert all(4 <= size <= 8 for size in sizes.values()), sizes
     assert sum(sizes.values()) >= 20
+
+
+@pytest.mark.parametrize(
+    "task", tasks("files_rename", "files_transfer", "files_mode", "text_edit"), ids=name_of
+)
+def test_permissions_of_other_files_are_to_stay(task: Task, tmp_path: Path) -> None:
+    family, task_id = task
+    mask = os.umask(0o077)
+    try:
+        home = initial(task, tmp_path)
+    finally:
+        os.umask(mask)
+    params = family.params[task_id]
+    family.good(params)[0].make(home)
+    assert verified(task, home).passed is True, "the initial home has its permissions whatever the umask"
+    for mode, passed in ((0o600, False), (0o755, False), (0o640, False), (0o664, True), (0o644, True)):
+        (home / params.bystander).chmod(mode)
+        found = verified(task, home)
+        assert found.passed is passed, f"{mode:o}"
+        assert passed or (found.category, found.diagnostics["damage_count"]) == (("F-SIDEEFFECT",), 1)
+
+
+def test_permissions_are_the_same_from_an_archive(tmp_path: Path) -> None:
+    task = tasks("files_mode")[0]
+    home = initial(task, tmp_path)
+    params = task[0].params[task[1]]
+    task[0].good(params)[0].make(home)
+    for mode, passed in ((0o600, False), (0o664, True), (0o000, False)):
+        (home / params.bystander).chmod(mode)
+        archive.write(home, tmp_path / "state.tar.zst")
+        (tmp_path / f"{mode:o}").mkdir()
+        archive.extract(tmp_path / "state.tar.zst", tmp_path / f"{mode:o}")
+        assert verified(task, tmp_path / f"{mode:o}").passed is passed is verified(task, home).passed
+
+
+def test_archives_of_states_do_not_tell_when_they_were_made() -> None:
+    files = {"a/b.txt": b"x"}
+    with zipfile.ZipFile(io.BytesIO(files_archive_states.make_zip(files))) as made:
+        assert [info.date_time for info in made.infolist()] == [(2024, 1, 1, 0, 0, 0)]
+    for params in files_archive.PARAMS.values():
+        if params.archive.endswith(".gz"):
+            assert files_archive_states._packed(params, files)[4:8] == bytes(4)

@@ -52,6 +52,15 @@ def test_scripts_and_claims() -> None:
     assert text.endswith('set cell B9 to the text "Amsterdam" and save the file.')
 
 
+@pytest.mark.parametrize("name", ["desk", "desk-active"])
+def test_an_instruction_says_what_must_stay(name: str) -> None:
+    said = ("Change no", "change no", "Leave all other", "everything else", "everything in Documents")
+    for task in load_suite(name).tasks():
+        text = task.spec.instruction
+        if not task.task_id.startswith("calc-set-cell"):
+            assert any(words in text for words in said), text
+
+
 def test_the_digest_covers_the_family_its_checks_and_its_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -186,8 +186,8 @@ def test_modes_are_normal_and_setuid_is_dropped(tmp_path: Path) -> None:
     archive = packed(tmp_path / "a", [(member(name, mode=mode), b"") for name, mode in modes.items()])
     laid_out(archive, tmp_path / "out")
     found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
-    assert found == {"s": 0o755, "n": 0o644, "g": 0o644, "x": 0o755}, (
-        "whether its owner may run a file is kept"
+    assert found == {"s": 0o755, "n": 0o600, "g": 0o650, "x": 0o700}, (
+        "its owner may read and write a file, nobody else may write"
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sampling import one_a_family
+from tests.sampling import two_a_domain
 
 from pyrite.records import Outcome, TaskSpec
 from pyrite.suites.suite import load_suite
@@ -35,7 +35,7 @@ def looked(task: Any) -> TaskCheck:
     return check(task, image="here")
 
 
-@pytest.mark.parametrize("task", one_a_family(load_suite("desk").tasks()))
+@pytest.mark.parametrize("task", two_a_domain(load_suite("desk").tasks()))
 def test_every_built_in_task_is_fit_and_has_enough_near_misses(task: Any, record_property: Any) -> None:
     found = check(task, image="here", live=False)
     assert found.ok is True, found.faults

@@ -21,12 +21,18 @@ from pyrite.checks.paragraphs import (
     Table,
     TextDocument,
     chain,
+    colour,
     paragraph,
 )
 
 _ALIGN = {"start": "left", "end": "right", "both": "justify", "left": "left", "right": "right"}
 _GROUPS = {"sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag"}
 _RUN_GROUPS = {*_GROUPS, "hyperlink", "fldSimple"}
+_READ = {
+    *("sz", "b", "i", "u", "strike", "dstrike", "vanish", "color", "highlight", "shd"),
+    *("jc", "pStyle", "rStyle"),
+}
+_PAPER = "shading of the paragraph"
 _OFF = {"0", "false", "off", "none"}
 
 
@@ -123,11 +129,12 @@ def _properties(parent: Element) -> dict[str, str]:
 
 
 def _of(holder: Element) -> dict[str, str]:
-    return {
-        local_name(child): _attribute(child, "val", "on")
-        for child in holder
-        if local_name(child) in ("sz", "b", "i", "u", "jc", "pStyle", "rStyle")
-    }
+    found = {name: _attribute(child, "val", "on") for child in holder if (name := local_name(child)) in _READ}
+    for child in holder:
+        if local_name(child) == "shd":
+            shown = "color" if found.pop("shd", "") == "solid" else "fill"
+            found[_PAPER if local_name(holder) == "pPr" else "shd"] = _attribute(child, shown)
+    return found
 
 
 def _attribute(element: Element, name: str, default: str = "") -> str:
@@ -180,19 +187,22 @@ def _paragraph(element: Element, styles: _Styles) -> Paragraph:
     style = own.get("pStyle") or styles.defaults.get("", "")
     align = styles.value([style], own, "jc")
     name = styles.names.get(style, style)
-    return paragraph(name, _ALIGN.get(align, align or "left"), _runs(element, style, styles))
+    return paragraph(name, _ALIGN.get(align, align or "left"), _runs(element, style, own, styles))
 
 
-def _runs(parent: Element, style: str, styles: _Styles) -> Iterator[Run]:
+def _runs(parent: Element, style: str, own: dict[str, str], styles: _Styles) -> Iterator[Run]:
+    """`own`: what the paragraph itself says."""
+    paper = colour(styles.value([style], own, _PAPER), paper=True)
     for child in parent:
         name = local_name(child)
         if name == "r":
             direct = _properties(child)
             of_run = [direct["rStyle"], style] if "rStyle" in direct else [style]
             look = _look(of_run, direct, styles)
+            look = look._replace(background=look.background or paper)
             yield from (Run(text, look) for text in _texts(child))
         elif name in _RUN_GROUPS:
-            yield from _runs(child, style, styles)
+            yield from _runs(child, style, own, styles)
 
 
 def _texts(run: Element) -> Iterator[str]:
@@ -212,4 +222,17 @@ def _look(of_run: list[str], direct: dict[str, str], styles: _Styles) -> Look:
 
     half = styles.value(of_run, direct, "sz")
     match = re.fullmatch(r"(\d{1,5})(?:\.0+)?", half, re.ASCII)
-    return Look(int(match[1]) / 2 if match else None, on("b"), on("i"), on("u"))
+
+    def named(key: str, *, paper: bool = False) -> str:
+        return colour(styles.value(of_run, direct, key), paper=paper)
+
+    return Look(
+        int(match[1]) / 2 if match else None,
+        on("b"),
+        on("i"),
+        on("u"),
+        on("strike") or on("dstrike"),
+        on("vanish"),
+        named("color"),
+        named("highlight", paper=True) or named("shd", paper=True),
+    )

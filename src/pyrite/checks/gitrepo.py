@@ -4,9 +4,9 @@
     found.commit(found.refs["refs/heads/main"]).message
 
 `git` itself is not run: a repository brings hooks, filters, aliases and a pager along, and its
-configuration decides what a command does. Nothing here reads the configuration. Links are not followed,
-alternates are not looked up, every size is bounded, and an object must have the name that its bytes give.
-What cannot be read is `Unreadable`, which an agent can cause.
+configuration decides what a command does. Nothing here acts on the configuration: it is read as keys and
+values. Links are not followed, alternates are not looked up, every size is bounded, and an object must have
+the name that its bytes give. What cannot be read is `Unreadable`, which an agent can cause.
 Names of sha1 are meant; a repository of sha256 is not read.
 """
 
@@ -20,6 +20,7 @@ import zlib
 from pathlib import Path
 from typing import NamedTuple
 
+from pyrite.checks.keyfiles import read_git_config
 from pyrite.checks.package import Unreadable, read_file
 
 MAX_FILES = 5000
@@ -30,6 +31,7 @@ MAX_TOTAL = 64 << 20
 MAX_ENTRIES = 5000
 """Of a tree with everything below it, an index, a list of refs or of stashes."""
 MAX_DEPTH = 50
+MAX_PATH = 4096
 _SHA = re.compile(r"[0-9a-f]{40}")
 _PACKED_HEADER = re.compile(r"# pack-refs with:(?: [a-z-]+)+ ?")
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
@@ -37,11 +39,17 @@ _OFS_DELTA, _REF_DELTA = 6, 7
 _PIECE = 1 << 14
 _SUBMODULE = 0o160000
 _WRITTEN = re.compile(
-    r"HEAD|ORIG_HEAD|FETCH_HEAD|AUTO_MERGE|COMMIT_EDITMSG|TAG_EDITMSG|MERGE_(?:MSG|RR)|config|description|index"
-    r"|packed-refs|gc\.(?:pid|log)|(?:info|hooks|branches|rr-cache)/.*|logs/.*|refs/.*"
-    r"|objects/(?:[0-9a-f]{2}/(?:[0-9a-f]{38}|tmp_obj_\w+)|pack/pack-[0-9a-f]{40}\.(?:pack|idx|rev|bitmap|keep)|info/.*)"
+    r"HEAD|ORIG_HEAD|FETCH_HEAD|AUTO_MERGE|MERGE_RR|config|description|index|packed-refs|gc\.(?:pid|log)"
+    r"|(?:COMMIT_EDITMSG|TAG_EDITMSG|MERGE_MSG)(?:~|\.save)?"
+    r"|\.(?:COMMIT_EDITMSG|TAG_EDITMSG|MERGE_MSG)\.sw[op]"
+    r"|info/(?:attributes|exclude|refs)|hooks/[^/]+\.sample|rr-cache/.*|logs/.*|refs/.*"
+    r"|objects/(?:[0-9a-f]{2}/(?:[0-9a-f]{38}|tmp_obj_\w+)|info/(?:packs|commit-graph|commit-graphs/[^/]+)"
+    r"|pack/(?:pack-[0-9a-f]{40}\.(?:pack|idx|rev|bitmap|keep|mtimes)"
+    r"|multi-pack-index(?:-[0-9a-f]{40}\.(?:bitmap|rev))?))"
 )
-"""Files that git writes of its own accord."""
+"""Files that git writes of its own accord, or the editor of its messages."""
+_RULES = ("info/attributes", "info/exclude")
+"""Of them, those that git writes with nothing but comments."""
 
 
 class Commit(NamedTuple):
@@ -85,10 +93,17 @@ class Repository:
 
     @property
     def foreign(self) -> list[str]:
-        """Files of the folder that git does not write, and logs of refs that there are not."""
+        """Files of the folder that git does not write (hooks among them), and logs of no ref."""
         logs = [name for name in self.names if name.startswith("logs/refs/")]
         stray = [name for name in logs if name[5:] not in self.refs]
+        stray += [name for name in _RULES if name in self.names and _rules(self._text(name))]
         return sorted([name for name in self.names if not _WRITTEN.fullmatch(name)] + stray)
+
+    @property
+    def settings(self) -> dict[str, list[str]]:
+        """Every value of each key of the configuration; raises `Unreadable` where git would refuse."""
+        found = read_git_config(self.folder / "config")
+        return {name: values for name, values in found.items() if not name.startswith("[")}
 
     def resolved(self) -> str:
         """The commit that HEAD stands on; empty for a branch without any."""
@@ -274,7 +289,7 @@ class Repository:
     # --- index and stashes
 
     def index(self) -> Files:
-        """What is staged; raises `Unreadable` for conflicts and for a form other than 2 and 3."""
+        """What is staged; raises `Unreadable` for conflicts and for a form other than 2, 3 and 4."""
         return _index(read_file(self.folder / "index", MAX_FILE)) if "index" in self.names else {}
 
     def stashes(self) -> list[Stash]:
@@ -288,8 +303,13 @@ class Repository:
         return found
 
 
+def _rules(text: str) -> list[str]:
+    """The lines of a file of patterns that are no comments."""
+    return [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+
+
 def _listed(folder: Path) -> set[str]:
-    """Every regular file below a folder that is no link."""
+    """Every file and every link below a folder that is no link."""
     if folder.is_symlink() or not folder.is_dir():
         lost = not os.path.lexists(folder)
         raise Unreadable("missing" if lost else "not_a_file", "there is no repository")
@@ -298,7 +318,9 @@ def _listed(folder: Path) -> set[str]:
             raise Unreadable("incomplete", f"it has no folder {name}")
     found: set[str] = set()
     for parent, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not os.path.islink(os.path.join(parent, name))]
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        folders[:] = [name for name in folders if name not in links]
+        names += links
         inside = os.path.relpath(parent, folder)
         found.update(name if inside == "." else f"{inside}/{name}" for name in names)
         if len(found) > MAX_FILES or inside.count("/") > MAX_DEPTH:
@@ -432,24 +454,29 @@ def _index(data: bytes) -> Files:
     if len(data) < 32 or data[:4] != b"DIRC":
         raise Unreadable("damaged", "no index")
     version, count = struct.unpack_from(">II", data, 4)
-    if version not in {2, 3} or count > MAX_ENTRIES:
+    if version not in {2, 3, 4} or count > MAX_ENTRIES:
         raise Unreadable("damaged", f"an index of version {version} with {count} entries")
     check = data[-20:]
     if any(check) and hashlib.sha1(data[:-20], usedforsecurity=False).digest() != check:
         raise Unreadable("damaged", "an index that does not fit its checksum")
     found: Files = {}
-    at = 12
+    at, name = 12, b""
     for _ in range(count):
         if at + 64 > len(data):
             raise Unreadable("damaged", "an index is cut short")
         (mode,) = struct.unpack_from(">I", data, at + 24)
         (flags,) = struct.unpack_from(">H", data, at + 60)
         start = at + (64 if flags & 0x4000 else 62)
+        kept = 0
+        if version == 4:  # a name as how much of the one before goes, and what comes instead
+            gone, start = _offset(data, start)
+            kept = len(name) - gone
         end = data.find(b"\0", start)
-        if end < 0 or flags & 0x3000:
+        if end < 0 or flags & 0x3000 or kept < 0 or kept + end - start > MAX_PATH:
             raise Unreadable("damaged", "an index with conflicts, or cut short")
-        found[data[start:end].decode("utf-8", "surrogateescape")] = (mode, data[at + 40 : at + 60].hex())
-        at += (end - at) // 8 * 8 + 8
+        name = name[:kept] + data[start:end]
+        found[name.decode("utf-8", "surrogateescape")] = (mode, data[at + 40 : at + 60].hex())
+        at = end + 1 if version == 4 else at + (end - at) // 8 * 8 + 8
     if re.match(rb"[a-z]{4}", data[at : at + 4]) and at < len(data) - 20:
         raise Unreadable("damaged", "an index that is shared or sparse")
     return found

@@ -19,6 +19,7 @@ from pyrite.checks.paragraphs import (
     Table,
     TextDocument,
     chain,
+    colour,
     paragraph,
 )
 
@@ -27,6 +28,8 @@ _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
+_BACKGROUND = f"{_FO}background-color"
+_PAPER = "background of the paragraph"
 
 _MIMETYPES = {
     b"application/vnd.oasis.opendocument.text",
@@ -61,8 +64,13 @@ class _Styles(NamedTuple):
         name = f"{family}/" if is_default else f"{family}/{element.get(f'{_STYLE}name', '')}"
         properties: dict[str, str] = {}
         for child in element:
-            if child.tag in (f"{_STYLE}text-properties", f"{_STYLE}paragraph-properties"):
+            if child.tag == f"{_STYLE}text-properties":
                 properties.update(child.attrib)
+            elif child.tag == f"{_STYLE}paragraph-properties":
+                of_paragraph = dict(child.attrib)
+                if (paper := of_paragraph.pop(_BACKGROUND, None)) is not None:
+                    properties[_PAPER] = paper
+                properties.update(of_paragraph)
         self.own[name] = properties
         parent = element.get(f"{_STYLE}parent-style-name", "")
         self.parents[name] = "" if is_default else f"{family}/{parent}"
@@ -77,6 +85,17 @@ class _Styles(NamedTuple):
             if found is not None:
                 return found
         return None
+
+    def colour(self, styles: list[str]) -> str:
+        """Of the characters: the nearest style that names one, or says that it is automatic."""
+        for style in styles:
+            for name in chain(style, self.parents):
+                own = self.own.get(name, {})
+                if own.get(f"{_STYLE}use-window-font-color") == "true":
+                    return ""
+                if f"{_FO}color" in own:
+                    return colour(own[f"{_FO}color"])
+        return ""
 
     def size(self, styles: list[str]) -> float | None:
         """Points: percentages are of what the style is based on."""
@@ -148,7 +167,24 @@ def _blocks(parent: Element, styles: _Styles, package: Package) -> Iterator[Para
         elif child.tag == f"{_TABLE}table":
             yield _table(child, styles, package)
         elif child.tag in _GROUPS:
-            yield from _blocks(child, styles, package)
+            inside = _blocks(child, styles, package)
+            yield from map(_hidden, inside) if _is_hidden(child) else inside
+
+
+def _is_hidden(element: Element) -> bool:
+    """Of a section, or a field that hides its paragraph."""
+    return element.get(f"{_TEXT}display") == "none" or element.get(f"{_TEXT}is-hidden") == "true"
+
+
+def _hidden(block: Paragraph | Table) -> Paragraph | Table:
+    if isinstance(block, Table):
+        return Table(tuple(tuple(tuple(map(_unseen, cell)) for cell in row) for row in block.rows))
+    return _unseen(block)
+
+
+def _unseen(block: Paragraph) -> Paragraph:
+    runs = (Run(run.text, run.look._replace(hidden=True)) for run in block.runs)
+    return paragraph(block.style, block.align, runs)
 
 
 def _table(table: Element, styles: _Styles, package: Package) -> Table:
@@ -197,7 +233,9 @@ def _paragraph(element: Element, styles: _Styles, package: Package) -> Paragraph
     own = f"paragraph/{element.get(f'{_TEXT}style-name', '')}"
     align = styles.value(own, f"{_FO}text-align") or styles.value("paragraph/", f"{_FO}text-align") or ""
     runs = list(_runs(element, [own], styles, package))
-    return paragraph(styles.shown_name(own), _ALIGN.get(align, align or "left"), _collapsed(runs))
+    found = paragraph(styles.shown_name(own), _ALIGN.get(align, align or "left"), _collapsed(runs))
+    hides = any(_is_hidden(field) for field in element.iter(f"{_TEXT}hidden-paragraph"))
+    return _unseen(found) if hides else found
 
 
 def _runs(element: Element, path: list[str], styles: _Styles, package: Package) -> Iterator[Run]:
@@ -241,4 +279,8 @@ def _look(path: list[str], styles: _Styles) -> Look:
         weight == "bold" or (weight.isascii() and weight.isdigit() and int(weight[:4]) >= 600),
         first(f"{_FO}font-style") in ("italic", "oblique"),
         first(f"{_STYLE}text-underline-style") not in ("", "none"),
+        any(first(f"{_STYLE}text-line-through-{kind}") not in ("", "none") for kind in ("style", "type")),
+        first(f"{_TEXT}display") == "none",
+        styles.colour([*path, "paragraph/"]),
+        colour(first(_BACKGROUND), paper=True) or colour(first(_PAPER), paper=True),
     )

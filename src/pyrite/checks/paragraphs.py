@@ -21,13 +21,34 @@ MAX_CHAIN = 50
 
 
 class Look(NamedTuple):
-    """How characters look; colours and fonts of no task are left out."""
+    """How characters look; fonts and spacing are left out."""
 
     size: float | None = None
     """Points; None where nothing says it."""
     bold: bool = False
     italic: bool = False
     underline: bool = False
+    strike: bool = False
+    hidden: bool = False
+    """Not on the page at all."""
+    colour: str = ""
+    """Six hex digits; empty where it is automatic or black."""
+    background: str = ""
+    """Behind the characters or the whole paragraph: six hex digits, or the name of a highlight."""
+
+    @property
+    def marks(self) -> tuple[bool, bool, bool, str, str]:
+        """What stays when another style gives size, weight and slant."""
+        return self.underline, self.strike, self.hidden, self.colour, self.background
+
+    def __str__(self) -> str:
+        words = [f"{self.size} pt", *(name for name in _SWITCHES if getattr(self, name))]
+        words += [self.colour, f"on {self.background}" if self.background else ""]
+        return " ".join(word for word in words if word)
+
+
+_SWITCHES = ("bold", "italic", "underline", "strike", "hidden")
+_NO_COLOUR = {"", "auto", "none", "transparent", "000000"}
 
 
 class Run(NamedTuple):
@@ -113,6 +134,18 @@ def paragraph(style: str, align: str, runs: Iterable[Run]) -> Paragraph:
     return Paragraph(style.casefold(), align, tuple(merged))
 
 
+def colour(text: str, *, paper: bool = False) -> str:
+    """A colour as both formats say it; `paper`: of what is behind, where white is none.
+
+    >>> colour("#FF0000"), colour("auto"), colour("FFFFFF", paper=True)
+    ('ff0000', '', '')
+    """
+    plain = text.strip().removeprefix("#").lower()[:20]
+    if paper:
+        return "" if plain in _NO_COLOUR - {"000000"} or plain in ("ffffff", "white") else plain
+    return "" if plain in _NO_COLOUR else plain
+
+
 def chain(name: str, parents: dict[str, str]) -> Iterator[str]:
     """A style and those it is based on, the nearest first; a circle ends."""
     seen: set[str] = set()
@@ -134,6 +167,6 @@ def describe(block: Paragraph | Table | None) -> str:
     if isinstance(block, Table):
         shown = f"table {block.texts}"
     else:
-        looks = sorted(f"{look.size} pt{' bold' if look.bold else ''}" for look in block.looks)
+        looks = sorted(map(str, block.looks))
         shown = f"{block.style}, {block.align}, {', '.join(looks[:3])}: {block.text}"
     return shown if len(shown) <= 160 else shown[:159] + "…"

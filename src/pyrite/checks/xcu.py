@@ -22,6 +22,7 @@ MAX_BYTES = 4 << 20
 MAX_ELEMENTS = 100_000
 MAX_DEPTH = 50
 MAX_VALUE = 10_000
+MAX_NAME = 2000
 
 
 def read_registry(path: Path) -> dict[str, str]:
@@ -50,13 +51,25 @@ def read_registry(path: Path) -> dict[str, str]:
 
 
 def _note(item: Element, found: dict[str, str]) -> None:
-    path = _attribute(item, "path")
-    for prop in item:
-        if local_name(prop) != "prop" or _attribute(prop, "op") == "remove":
-            continue
-        values = [child.text or "" for child in prop if local_name(child) == "value"]
-        if values:
-            found[f"{path}/{_attribute(prop, 'name')}"] = values[-1][:MAX_VALUE]
+    waiting = [(_attribute(item, "path")[:MAX_NAME], item)]
+    while waiting:
+        path, holder = waiting.pop()
+        for child in holder:
+            name = f"{path}/{_attribute(child, 'name')}"[:MAX_NAME]
+            if _attribute(child, "op") == "remove":
+                continue
+            if local_name(child) == "node":
+                waiting.append((name, child))
+            elif local_name(child) == "prop":
+                values = [_text(value) for value in child if local_name(value) == "value"]
+                if values:
+                    found[name] = values[-1][:MAX_VALUE]
+
+
+def _text(value: Element) -> str:
+    """A value; the items of a list stand one a line."""
+    items = [item.text or "" for item in value if local_name(item) == "it"]
+    return "\n".join(items) if items else value.text or ""
 
 
 def _attribute(element: Element, name: str) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 LISTED = 20
-"""Episodes that are named in a list; the others are counted."""
 
 
 # --- record, pack, judge

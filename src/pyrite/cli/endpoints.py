@@ -71,6 +71,9 @@ def calls(*, cache: bool) -> Calls:
     local = _local(said("gguf"), said("mmproj"), said("sha256"))
     if local is not None and (said("model") or said("base_url")):
         raise UsageError("--gguf names the model and its place", expected="no --model and no --base-url")
+    for name in ("rpm", "tpm", "timeout"):
+        if said(name) is not None and not 0 < said(name) < float("inf"):  # NaN is in any range
+            raise UsageError(f"--{name} {said(name)}", expected="a number above 0")
     limits = Limits(
         in_flight=said("concurrency") if local is None else 1,
         requests_per_minute=said("rpm"),

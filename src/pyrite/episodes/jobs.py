@@ -16,7 +16,7 @@ from pyrite.episodes.agents import NOT_PERFORMED, Agent, Part
 from pyrite.episodes.course import Course, Drifted, Mark, marks
 from pyrite.episodes.perturb import OPERATORS, Subject
 from pyrite.episodes.record import PARTIAL, Order, episode_id, record_episode
-from pyrite.errors import InputError, UsageError
+from pyrite.errors import InputError, StartError, UsageError
 from pyrite.records import Action, Meta, Outcome
 from pyrite.sandbox import backends, desktop
 from pyrite.store.bench import Bench
@@ -25,6 +25,9 @@ from pyrite.store.jsonl import read_json
 from pyrite.store.paths import BenchPaths, EpisodePaths
 from pyrite.suites.lookup import Lookup, Origin
 from pyrite.tasks.folder import digest_folder
+
+STARTS = 3
+"""How often a desktop is started for an episode before it is given up."""
 
 
 @dataclass(frozen=True)
@@ -236,14 +239,27 @@ class Drift:
 
 
 def record_job(job: Job) -> tuple[Meta | Drift, float]:
-    """Carry out one job in this process; also its wall time in seconds."""
+    """Carry out one job in this process; also its wall time in seconds.
+
+    A desktop that does not come up is started anew, twice; then its `StartError` ends the recording.
+    """
     began = time.monotonic()
-    task, agent = job.origin.task(job.task_id), _agent(job)
+    for left in range(STARTS - 1, -1, -1):
+        try:
+            return _recorded(job), time.monotonic() - began
+        except StartError:
+            if not left:
+                raise
+            time.sleep(STARTS - left)
+    raise AssertionError("every start was tried")
+
+
+def _recorded(job: Job) -> Meta | Drift:
     try:
-        made: Meta | Drift = record_episode(backends.make(job.backend), task, agent, job.order, job.folder)
+        backend = backends.make(job.backend)
+        return record_episode(backend, job.origin.task(job.task_id), _agent(job), job.order, job.folder)
     except Drifted as exc:
-        made = Drift(str(exc))
-    return made, time.monotonic() - began
+        return Drift(str(exc))
 
 
 def _agent(job: Job) -> Agent:
@@ -264,7 +280,10 @@ def _perturbed(bench: Bench, meta: Meta, origin: Origin, kind: str) -> Job | Non
     spec, operator = origin.task(meta.task_id).spec, OPERATORS[kind]
     files = tuple(file.path for file in spec.initial.files)
     app = "" if spec.initial.open is None else spec.initial.open.app
-    actions = operator(Subject(recorded, spec.instruction, files, app))
+    page = (
+        spec.initial.open.args[0] if app == "kontor" and spec.initial.open and spec.initial.open.args else ""
+    )
+    actions = operator(Subject(recorded, spec.instruction, files, app, page))
     if actions is None:
         return None
     name, seed = episode_id(meta.episode_id, kind), meta.agent.seed or 0

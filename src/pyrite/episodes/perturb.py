@@ -47,6 +47,8 @@ class Subject:
     """Paths of the initial home that the task's recipe lays in."""
     app: str = ""
     """The application that is open at the start."""
+    page: str = ""
+    """Of the web application: the path of the page that is open at the start."""
 
     @property
     def terminal(self) -> bool:
@@ -146,8 +148,8 @@ def _not_submitted(subject: Subject) -> Changed:
     """What was filled in stays on the screen: the last Return or click, or the COMMIT, is left out."""
     if subject.terminal:
         return _not_committed(subject) or _not_run(subject)
-    if not subject.browser:
-        return None
+    if not subject.browser or any(text.startswith("chrome://") for text in _texts(subject.actions)):
+        return None  # what the browser's own pages ask for stands in a dialog, which nobody takes for done
     actions = list(subject.actions)
     last = [i for i, action in enumerate(actions) if action.keys in _ENTER or action.action == "click"]
     filled = any(action.action == "type" for action in actions[: last[-1]]) if last else False
@@ -256,11 +258,37 @@ def _side_effect(subject: Subject) -> Changed:
 
 
 def _done_to_another_first(subject: Subject) -> Changed:
-    """In a web application it is done to the record beside first: the last screen is that of success."""
-    other = _typed(neighbours.sibling_record)(subject)
-    if other is None or subject.actions[0].keys != "ctrl+l":
-        return None
-    return [*other, *subject.actions]
+    """In a browser something else is changed first: the last screen is that of success.
+
+    In the web application the same is done to the record beside; where no address names one, a customer gets
+    another name. In the browser's own pages the page that was open is bookmarked.
+    """
+    goes = bool(subject.actions) and subject.actions[0].keys == "ctrl+l"
+    other = _typed(neighbours.sibling_record)(subject) if goes else None
+    if other is not None:
+        return [*other, *subject.actions]
+    if subject.app == "chromium" and goes:
+        return [*_BOOKMARK_THE_PAGE, *subject.actions]
+    if subject.app != "kontor" or any(".csv" in text for text in _texts(subject.actions)):
+        return None  # a download leaves the page as it is
+    back = [] if goes else _to(subject.page)
+    return [*_RENAME_A_CUSTOMER, *back, *subject.actions]
+
+
+def _to(path: str) -> list[Action]:
+    """Go to a page of the web application."""
+    keys = [Action(action="key", keys=keys) for keys in ("ctrl+l", "Return")]
+    return [keys[0], Action(action="type", text=f"127.0.0.1:8000{path}"), keys[1]]
+
+
+_BOOKMARK_THE_PAGE = [Action(action="key", keys="ctrl+d"), Action(action="key", keys="Return")]
+_RENAME_A_CUSTOMER = [
+    *_to("/customers/1"),
+    Action(action="key", keys="End"),
+    Action(action="type", text=" jr."),
+    *[Action(action="key", keys="Tab")] * 4,
+    Action(action="key", keys="Return"),
+]
 
 
 def _removed_before(subject: Subject) -> Changed:
@@ -361,7 +389,10 @@ OPERATORS: dict[str, Operator] = {
         meant=_COPIED,
     ),
     "cancel-dialog": Operator(
-        "the dialog that the save brings up is cancelled", "a Return after the save", _cancel_dialog
+        "the dialog that the save brings up is cancelled",
+        "a Return after the save",
+        _cancel_dialog,
+        meant=_UNCOMMITTED,
     ),
     "cancel-ok": Operator(
         "the last dialog or edit is cancelled instead of confirmed",
@@ -407,8 +438,8 @@ OPERATORS: dict[str, Operator] = {
     ),
     "side-effect": Operator(
         "done, and something else damaged",
-        "a save after typing, a terminal with a file beside that the task does not name, or a web address "
-        "that names a record by its number",
+        "a save after typing, a terminal with a file beside that the task does not name, or work in the "
+        "web application or on the browser's own pages",
         _side_effect,
         meant=(Category.SIDEEFFECT,),
     ),

@@ -8,6 +8,7 @@ acts where is drawn by digests of the seed and the task, so that the same plan a
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +22,8 @@ PLANS = ("full",)
 PER_FAMILY = 3
 """Tasks of a family that a plan takes where nothing else is asked."""
 DEFECTS_EACH = 4
+WEIGHTS = {"side-effect": 4.0, "drop-save": 4.0, "save-copy": 3.0, "partial": 0.5, "claim-only": 0.25}
+"""Defects whose last screen is that of success are drawn more often, those that mostly show on it less."""
 _SHARE = 0.7
 """Part of the script that an agent with a budget gets to."""
 
@@ -67,7 +70,10 @@ def weakened(script: Sequence[Action], drawn: int) -> str:
 
 
 def chosen_defects(planned: Iterable[Job], task_ids: set[str], each: int = DEFECTS_EACH) -> list[Job]:
-    """Of the defects that apply to the scripted episode of each task, `each` that are drawn by its id."""
+    """Of the defects that apply to the scripted episode of each task, `each` that are drawn by its id.
+
+    Those that look most like success are drawn more often (`WEIGHTS`).
+    """
     own = sorted((job for job in planned if job.agent == "scripted" and job.task_id in task_ids), key=_parent)
     found: list[Job] = []
     for _, group in groupby(own, key=_parent):
@@ -76,10 +82,14 @@ def chosen_defects(planned: Iterable[Job], task_ids: set[str], each: int = DEFEC
     return found
 
 
-def _rank(job: Job) -> tuple[bool, int]:
-    """By chance; a mere claim, which applies everywhere and looks like no success, last on three of four."""
-    drawn = _drawn(0, f"{job.order.parent} {job.order.perturbation}")
-    return job.order.perturbation == "claim-only" and drawn % 4 > 0, drawn
+def _rank(job: Job) -> float:
+    """Weighted drawing without replacement: the smallest of exponential waiting times comes first.
+
+    Source: Efraimidis and Spirakis, Weighted random sampling with a reservoir, 2006.
+    """
+    kind = job.order.perturbation or ""
+    chance = (_drawn(0, f"{job.order.parent} {kind}") + 1) / (2**48 + 1)
+    return -math.log(chance) / WEIGHTS.get(kind, 1.0)
 
 
 def _parent(job: Job) -> str:

@@ -30,6 +30,15 @@ def line(
 ) -> VerdictLine:
     """The verdict line of a reply; the raw answer is on disk before it. `InputError` for no reply."""
     reply = _checked(reply)
+    if labelled.calls is not None:  # a model or a server may repeat the key, however it spells it
+        clean = labelled.calls.redact_value
+        reply = replace(
+            reply,
+            reason=clean(reply.reason),
+            model=clean(reply.model),
+            usage=clean(reply.usage),
+            raw=clean(reply.raw),
+        )
     return VerdictLine(
         episode_id=entry.episode_id,
         judge=labelled.label,
@@ -54,8 +63,17 @@ def line(
 def _checked(reply: object) -> Reply:
     if not isinstance(reply, Reply):
         raise InputError(f"the judge answered {type(reply).__name__}", expected="a Reply")
-    if any(value is not None and not math.isfinite(value) for value in (reply.score, reply.confidence)):
-        reply = replace(reply, verdict=Verdict.PARSE_ERROR, status="off_schema", score=None, confidence=None)
+    confident = reply.confidence is None or 0 <= reply.confidence <= 1
+    if not confident or (reply.score is not None and not math.isfinite(reply.score)):
+        what = f"score {reply.score}, confidence {reply.confidence}: not a number, or out of bounds"
+        reply = replace(
+            reply,
+            verdict=Verdict.PARSE_ERROR,
+            status="off_schema",
+            score=None,
+            confidence=None,
+            reason=reply.reason or what,
+        )
     if (reply.status != "ok") != (reply.verdict == "parse_error"):
         raise InputError(
             f"the judge answered {reply.verdict} with status {reply.status!r}",

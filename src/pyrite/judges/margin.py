@@ -33,8 +33,10 @@ def deciding(tokens: Sequence[Token]) -> tuple[Token, str] | None:
     return None
 
 
-def margin(tokens: Sequence[Token] | None) -> float | None:
+def margin(tokens: Sequence[Token] | None, verdict: str | None = None) -> float | None:
     """log P(success) - log P(failure) of an answer; None where it cannot be known.
+
+    `verdict` is what the answer says: tokens of another text have no margin.
 
     >>> from pyrite.judges.client.base import Alternative
     >>> top = (Alternative(token="success", logprob=-0.5), Alternative(token="fail", logprob=-1.5))
@@ -45,6 +47,9 @@ def margin(tokens: Sequence[Token] | None) -> float | None:
     if place is None:
         return None
     token, before = place
+    spelled = _VERDICT.search("".join(one.token for one in tokens or ()))
+    if verdict is not None and (spelled is None or not spelled.string.startswith(verdict, spelled.end())):
+        return None
     listed = {one.token: one.logprob for one in token.top} | {token.token: token.logprob}
     logs: dict[str, list[float]] = {word: [] for word in WORDS}
     for text, logprob in listed.items():

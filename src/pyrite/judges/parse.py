@@ -6,14 +6,16 @@
 
 An answer that cannot be read is data with a status of its own, never a failure and never a 0: it counts as
 parse_error. Nothing is repaired and nothing is guessed: what a model thinks aloud before its answer is not
-its answer, and two objects with a verdict are none, nor are two lines that differ.
+its answer, and two objects with a verdict are none, nor is what can be read in two ways: a line against an
+object, a broken object beside a whole one, a verdict that may be a quotation or hang on a condition.
 
     malformed    empty, prose, two objects, a tool call, invalid UTF-8: there is no answer to read
     off_schema   there is one, of another type or in other words than were asked for
     truncated    cut off        refused   the model would not
 
 A verdict is read from JSON objects, alone, in fences or in prose; else from a line such as
-`Verdict: success`; else from an answer that is nothing but a word of the vocabulary.
+`Verdict: success` that ends the answer, with none but the lines of its reason and confidence behind it;
+else from an answer that is nothing but a word of the vocabulary.
 """
 
 from __future__ import annotations
@@ -26,32 +28,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyrite.judges.base import Reply
+from pyrite.judges.found import Found, Object, Unsaid, look, said
+from pyrite.judges.spoken import TRIM, WORDS, Spoken, claims, of_another, spoken, taken_back, word
 from pyrite.records import Status, Verdict
 
 MAX_TEXT = 200_000
 """Characters of an answer above which it is not read."""
-MAX_OBJECTS = 64
-"""JSON objects, and what looks like one, that are read in one answer."""
 MAX_REASON = 2000
 
-WORDS: Mapping[str, Verdict] = {
-    "success": Verdict.SUCCESS,
-    "failure": Verdict.FAILURE,
-    "uncertain": Verdict.UNCERTAIN,
-    **dict.fromkeys(("successful", "pass", "passed"), Verdict.SUCCESS),
-    **dict.fromkeys(("unsuccessful", "not successful", "fail", "failed"), Verdict.FAILURE),
-}
-"""Words of a verdict, without regard to case; any other, such as "partially", is out of vocabulary."""
-
+_ALSO = (
+    *("verdict", "outcome", "success", "result", "final", "answer", "conclusion", "decision"),
+    *("judgement", "judgment"),
+)
+"""Keys of what may be a verdict, though nobody asked for it there."""
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "thoughts")
 _STOPPED: Mapping[str, tuple[Status, str]] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
+    "error": ("truncated", "its endpoint broke off"),
     **dict.fromkeys(("content_filter", "refusal"), ("refused", "the model was stopped")),
     **dict.fromkeys(("tool_calls", "tool_use", "function_call"), ("malformed", "it called a tool")),
 }
 """Why a model stopped, as endpoints say it, where that is no answer."""
-_THOUGHT = re.compile(r"<(?:think|thinking|reasoning|scratchpad)>", re.IGNORECASE)
-_THOUGHT_ENDS = re.compile(r"</(?:think|thinking|reasoning|scratchpad)>", re.IGNORECASE)
 _TOOL_TAG = re.compile(r"<(?:tool_call|function_call|invoke)\b|<\|(?:tool|python_tag)", re.IGNORECASE)
 _TOOL_KEYS = ({"name", "arguments"}, {"tool", "arguments"}, {"tool", "input"}, {"tool_calls"}, {"tool_call"})
 _REFUSAL = re.compile(
@@ -61,10 +58,7 @@ _REFUSAL = re.compile(
     r"|\bi\s*['\u2019]?\s?a?m\s+sorry\b",
     re.IGNORECASE,
 )
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
-_BRACES = re.compile(r'["{}]|\\.', re.DOTALL)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?")
-_TRIM = " \t\r\n*_`\"'.!#>\u201c\u201d"
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,8 @@ class Format:
     keys: tuple[str, ...] = ("verdict", "outcome", "success")
     """Keys of a verdict in an object; all that are there must say the same."""
     labels: tuple[str, ...] = ("verdict", "outcome", "status")
-    """Words before a verdict on a line of its own; the first that is there decides."""
+    """Words before a verdict on a line of its own, at the end of an answer; the first that is there decides,
+    and what the others say must agree."""
     words: Mapping[str, Verdict] = field(default_factory=lambda: WORDS)
     """In small letters."""
     score_keys: tuple[str, ...] = ()
@@ -136,101 +131,93 @@ def parse(
         return _none(*stopped)
     if len(text) > MAX_TEXT:
         return _none("malformed", f"it has more than {MAX_TEXT} characters")
-    ends = [match.end() for match in _THOUGHT_ENDS.finditer(text)]
-    said = text[ends[-1] :] if ends else text
-    if _THOUGHT.search(said):
-        return _none("truncated", "it ends in the middle of its thoughts")
-    if not said.strip():
-        return _none("malformed", "there are thoughts and no answer" if text.strip() else "it is empty")
-    found = _look(said)
+    if not text.strip():
+        return _none("malformed", "it is empty")
+    try:
+        answer, before = said(text)
+    except Unsaid as exc:
+        return _none("truncated" if exc.cut else "malformed", str(exc))
+    parsed = _read(answer, form)
+    if parsed.status == "ok" and before and _differs(before, parsed, form):
+        return _none("malformed", "it says something else before the end of its thoughts, which never began")
+    return parsed
+
+
+def _read(answer: str, form: Format) -> Parsed:
+    found = look(answer)
+    if found.many:
+        return _none("malformed", "it has too many JSON objects")
     if found.cut:
         return _none("truncated", "it ends inside of a JSON object")
-    return _from_objects(found.objects, form) or _from_lines(found.prose, form) or _unreadable(said, found)
+    parsed = _from_objects(found.objects, form) or _from_lines(answer, found, form)
+    if parsed is None:
+        return _unreadable(answer, found, form)
+    return _undisputed(parsed, found, form) if parsed.status == "ok" else parsed
+
+
+def _undisputed(parsed: Parsed, found: Found, form: Format) -> Parsed:
+    """The verdict, where nothing else in the answer can be read as another one."""
+    if _TOOL_TAG.search(found.prose):
+        return _none("malformed", "it called a tool")
+    if any(_looks_like_one(piece, form) for piece in found.broken):
+        return _none("malformed", "a JSON object that cannot be read stands beside its verdict")
+    inner: list[Verdict] = []
+    for body, (before, after) in zip(found.objects, found.around, strict=True):
+        if not _keys(form) & body.keys():
+            inner += _inside([body], form)
+        elif of_another(before) or (parsed.verdict is not None and taken_back(after, parsed.verdict)):
+            return _none("malformed", "a verdict stands in it where it may be a quotation, or is taken back")
+        elif form.strict:
+            others = {key: value for key, value in body.items() if key not in form.keys}
+            inner += _inside([others], form)
+    said_too = [*claims(found.prose, form.labels, form.words), *inner]
+    if parsed.verdict is not None and any(other != parsed.verdict for other in said_too):
+        return _none("malformed", "it says two things")
+    return parsed
+
+
+def _differs(before: str, parsed: Parsed, form: Format) -> bool:
+    """Whether a text has a verdict, or what looks like one, other than this."""
+    found = look(before)
+    other = _read(before, form)
+    if other.status == "ok":
+        return (other.verdict, other.score) != (parsed.verdict, parsed.score)
+    hints = [_keys(form) & body.keys() or list(_inside(body, form)) for body in found.objects]
+    unsure = any(_looks_like_one(piece, form) for piece in found.broken) or found.many
+    return unsure or any(hints) or bool(claims(found.prose, form.labels, form.words))
+
+
+def _meant(value: Any, form: Format) -> Iterator[Verdict]:
+    """The verdict of a value that may be meant as one."""
+    if isinstance(value, bool):
+        yield Verdict.SUCCESS if value else Verdict.FAILURE
+    elif isinstance(value, str) and (verdict := form.words.get(word(value))) is not None:
+        yield verdict
+
+
+def _keys(form: Format) -> set[str]:
+    return {*form.keys, *form.score_keys}
+
+
+def _looks_like_one(piece: str, form: Format) -> bool:
+    """Whether what is no JSON may be meant as an answer."""
+    small = piece.casefold()
+    return re.match(r"\{\s*[\"']", piece) is not None or any(key in small for key in _keys(form))
+
+
+def _inside(value: Any, form: Format, depth: int = 0) -> Iterator[Verdict]:
+    """Verdicts in the objects inside of an object."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner if depth < 20 else ():
+        if isinstance(one, dict):
+            for key in one:
+                if key in form.keys or key in _ALSO or key.endswith("verdict"):
+                    yield from _meant(one[key], form)
+        yield from _inside(one, form, depth + 1)
 
 
 def _none(status: Status, reason: str) -> Parsed:
     return Parsed(Verdict.PARSE_ERROR, status, reason[:MAX_REASON])
-
-
-# --- what is in an answer ----------------------------------------------------------------------
-
-
-class _Object(dict[str, Any]):
-    """A JSON object; `repeated` are the keys that stand in it twice."""
-
-    repeated: tuple[str, ...] = ()
-
-
-@dataclass
-class _Found:
-    objects: list[_Object] = field(default_factory=list)
-    prose: str = ""
-    """Everything else, without what looked like an object."""
-    broken: bool = False
-    """Whether something looked like an object and was none."""
-    cut: bool = False
-    """Whether the answer ends inside of an object."""
-
-
-def _pairs(items: list[tuple[str, Any]]) -> _Object:
-    body = _Object((key.strip().casefold(), value) for key, value in items)
-    keys = [key.strip().casefold() for key, _ in items]
-    body.repeated = (
-        tuple(dict.fromkeys(key for key in keys if keys.count(key) > 1)) if len(keys) < 100 else ()
-    )
-    return body
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, strict=False)
-
-
-def _look(said: str) -> _Found:
-    found = _Found()
-    parts = _FENCE.split(said)
-    for number, part in enumerate(parts):
-        _look_in(part, found, last=number == len(parts) - 1)
-    return found
-
-
-def _look_in(part: str, found: _Found, *, last: bool) -> None:
-    at, prose = 0, []
-    for _ in range(MAX_OBJECTS):
-        start = part.find("{", at)
-        if start < 0:
-            break
-        prose.append(part[at:start])
-        body, at = _object_at(part, start)
-        if at < 0:
-            found.cut, found.broken, at = found.cut or last, True, len(part)
-        elif body is None:
-            found.broken = True
-        else:
-            found.objects.append(body)
-    prose.append(part[at:].partition("{")[0])
-    found.prose += "\n" + "".join(prose)
-
-
-def _object_at(part: str, start: int) -> tuple[_Object | None, int]:
-    """The object that begins there and where it ends; None for what is none, -1 where it does not end."""
-    try:
-        body, end = _DECODER.raw_decode(part, start)
-    except (ValueError, RecursionError):
-        return None, _closing(part, start)
-    return (body if isinstance(body, _Object) else None), end
-
-
-def _closing(part: str, start: int) -> int:
-    """Behind the brace that closes the one at `start`; -1 where none does. Nothing inside is looked at."""
-    depth, inside = 0, False
-    for match in _BRACES.finditer(part, start):
-        sign = match[0]
-        if sign == '"':
-            inside = not inside
-        elif not inside and sign in "{}":
-            depth += 1 if sign == "{" else -1
-            if depth == 0:
-                return match.end()
-    return -1
 
 
 # --- what it says ------------------------------------------------------------------------------
@@ -240,17 +227,21 @@ class _OffSchema(ValueError):
     """Something is there and is not what was asked for."""
 
 
-def _from_objects(objects: list[_Object], form: Format) -> Parsed | None:
-    keys = {*form.keys, *form.score_keys}
+def _from_objects(objects: list[Object], form: Format) -> Parsed | None:
+    keys = _keys(form)
     answers = [body for body in objects if keys & body.keys()]
+    acts = any(wanted <= body.keys() for body in answers or objects for wanted in _TOOL_KEYS)
+    if acts:
+        return _none("malformed", "it called a tool")
     if not answers:
-        acts = any(wanted <= body.keys() for body in objects for wanted in _TOOL_KEYS)
-        return _none("malformed", "it called a tool") if acts else None
+        return None
     if len(answers) > 1:
         return _none("malformed", f"there are {len(answers)} objects with an answer")
     try:
         verdict = _only([_verdict(key, value, form) for key, value in _values(answers, form.keys)])
         score = _only([_score(key, value, form) for key, value in _values(answers, form.score_keys)])
+        if form.strict and answers[0].repeated:
+            raise _OffSchema(f"{answers[0].repeated[0]} stands twice in one object")
         if form.strict:
             _refuse_other_types(answers[0])
         return _whole(verdict, score, form, _reason(answers), _confidence(answers))
@@ -258,7 +249,7 @@ def _from_objects(objects: list[_Object], form: Format) -> Parsed | None:
         return _none("off_schema", str(exc))
 
 
-def _refuse_other_types(body: _Object) -> None:
+def _refuse_other_types(body: Object) -> None:
     wrong = [key for key in _REASONS if key in body and not isinstance(body[key], str)]
     if wrong:
         raise _OffSchema(f"{wrong[0]} is {_shown(body[wrong[0]])}, expected text")
@@ -266,7 +257,7 @@ def _refuse_other_types(body: _Object) -> None:
         raise _OffSchema(f"confidence is {_shown(body['confidence'])}, expected a number from 0 to 1")
 
 
-def _values(answers: list[_Object], keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+def _values(answers: list[Object], keys: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     for body in answers:
         for key in keys:
             if key in body.repeated:
@@ -295,7 +286,7 @@ def _only(found: list[Any]) -> Any:
 def _verdict(key: str, value: Any, form: Format) -> Verdict:
     if isinstance(value, bool) and not form.strict:
         return Verdict.SUCCESS if value else Verdict.FAILURE
-    verdict = form.words.get(_word(value)) if isinstance(value, str) else None
+    verdict = form.words.get(word(value)) if isinstance(value, str) else None
     if verdict is None:
         known = ", ".join(dict.fromkeys(verdict.value for verdict in form.words.values()))
         raise _OffSchema(f"{key} is {_shown(value)}, expected one of {known}")
@@ -306,8 +297,8 @@ def _score(key: str, value: Any, form: Format, *, in_line: bool = False) -> floa
     low, high = form.score_range
     number = math.nan
     quoted = isinstance(value, str) and (in_line or not form.strict)
-    if quoted and _NUMBER.fullmatch(value.strip(_TRIM)):
-        number = float(value.strip(_TRIM))
+    if quoted and _NUMBER.fullmatch(value.strip(TRIM)):
+        number = float(value.strip(TRIM))
     elif isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool)):
         number = float(value) if abs(value) < 1e300 else math.inf
     if not low <= number <= high:
@@ -315,7 +306,7 @@ def _score(key: str, value: Any, form: Format, *, in_line: bool = False) -> floa
     return number
 
 
-def _confidence(answers: list[_Object]) -> float | None:
+def _confidence(answers: list[Object]) -> float | None:
     given = [body["confidence"] for body in answers if "confidence" in body]
     value = given[0] if len(given) == 1 else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -323,56 +314,69 @@ def _confidence(answers: list[_Object]) -> float | None:
     return float(value)
 
 
-def _reason(answers: list[_Object]) -> str:
+def _reason(answers: list[Object]) -> str:
     given = (body.get(key) for key in _REASONS for body in answers)
     return next((_text(value)[:MAX_REASON] for value in given if isinstance(value, str)), "")
 
 
-def _from_lines(prose: str, form: Format) -> Parsed | None:
-    alone = form.words.get(_word(prose)) if len(prose) < 200 else None
+def _from_lines(answer: str, found: Found, form: Format) -> Parsed | None:
+    """From the lines that end an answer, or from the one word that it is."""
+    bare = not (found.objects or found.broken or len(answer) >= 200 or answer.lstrip().startswith(">"))
+    alone = form.words.get(word(found.prose)) if bare else None
+    lines = spoken(found, (*form.labels, *form.score_keys), (*_REASONS, "confidence"))
     try:
-        scores = _labelled(prose, form.score_keys)
+        scores = _of_first(lines, form.score_keys)
         score = _only([_score(key, value, form, in_line=True) for key, value in scores])
-        labelled = [_verdict(key, value, form) for key, value in _labelled(prose, form.labels)]
-        verdict = _only(labelled) if labelled else alone
+        labelled = [_verdict(key, value, form) for key, value in _of_first(lines, form.labels)]
+        if len(set(labelled)) > 1:
+            return _none("malformed", "it says two things")
+        verdict = labelled[0] if labelled else alone
         if verdict is None and score is None:
             return None
-        return _whole(verdict, score, form, _text(prose.strip())[:MAX_REASON] if alone is None else "", None)
+        for key, value in _of_first(lines, ("confidence",)) if form.strict else ():
+            number = float(value) if _NUMBER.fullmatch(value) else math.nan
+            if not 0 <= number <= 1:
+                raise _OffSchema(f"{key} is {_shown(value)}, expected a number from 0 to 1")
+        reason = _text(found.prose.strip())[:MAX_REASON] if alone is None else ""
+        return _whole(verdict, score, form, reason, None)
     except _OffSchema as exc:
         return _none("off_schema", str(exc))
 
 
-def _labelled(prose: str, labels: tuple[str, ...]) -> list[tuple[str, str]]:
+def _of_first(lines: list[Spoken], labels: tuple[str, ...]) -> list[tuple[str, str]]:
     """(label, value) of each line of the first label that is there."""
-    lines = [line.strip(" \t\r*_#>-") for line in prose.split("\n")]
     for label in labels:
-        start = re.compile(rf"(?:final\s+)?{re.escape(label)}[*_`\"']{{0,3}}\s*[:=]\s*(\S.*)", re.IGNORECASE)
-        found = [(label, match[1]) for line in lines if (match := start.fullmatch(line))]
-        if found:
-            return found
+        if there := [(one.label, one.value) for one in lines if one.label == label]:
+            return there
     return []
 
 
-def _unreadable(said: str, found: _Found) -> Parsed:
-    if _TOOL_TAG.search(said):
+def _unreadable(answer: str, found: Found, form: Format) -> Parsed:
+    if _TOOL_TAG.search(answer):
         return _none("malformed", "it called a tool")
-    if _REFUSAL.search(said):
-        return _none("refused", _text(said.strip()))
+    if _REFUSAL.search(answer):
+        return _none("refused", _text(answer.strip()))
     if found.objects:
         return _none("off_schema", "its JSON has no verdict")
+    if claims(found.prose, form.labels, form.words):
+        what = "a verdict stands in it where it may be a quotation or a condition"
+        return _none("malformed", what)
     if found.broken:
         return _none("malformed", "its JSON cannot be read")
-    return _none("malformed", f"there is no verdict in it: {_shown(said.strip())}")
+    return _none("malformed", f"there is no verdict in it: {_shown(answer.strip())}")
 
 
-def _word(text: str) -> str:
-    return " ".join(text.strip(_TRIM).casefold().split()[:20])
+_KINDS: Mapping[type, str] = {Object: "dict"}
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, str):
         return repr(_text(value[:81])[:80])
-    return json.dumps(value)[:80] if isinstance(value, bool | float | None) else f"a {type(value).__name__}"
+    return (
+        json.dumps(value)[:80]
+        if isinstance(value, bool | float | None)
+        else f"a {_KINDS.get(type(value), type(value).__name__)}"
+    )
 
 
 def _text(text: str) -> str:

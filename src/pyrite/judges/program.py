@@ -8,8 +8,9 @@ paths of PNG files that are there until it has answered. It writes one line to s
 repeats the request's id. It may go on to the next line of stdin, or end: then it is started again.
 
 It runs as you, and bounded: seconds an answer, bytes of stdout, memory, size of files, no core dump, and
-of the environment only what a program needs and what `env=` names. A line that is no JSON object is its
-chatter and passed over. What it prints late goes to no other episode: the id would not match.
+of the environment only what a program needs and what `env=` names. A line that is no JSON object, or one
+with neither id nor score nor verdict, is its chatter and passed over. The first answer counts, and what it
+prints late goes to no other episode: the id would not match.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ import shutil
 import tempfile
 import weakref
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pyrite.errors import UsageError
 from pyrite.judges.base import Package, Reply, Unavailable
+from pyrite.judges.client.secrets import redact, redact_bytes
 from pyrite.judges.pipe import Pipe, Ran
-from pyrite.judges.wire import Conditions, document, identifier, number, read, unreadable
+from pyrite.judges.wire import Conditions, Said, document, identifier, number, read, unreadable
 from pyrite.store.images import read_image
 
 PREFIX = "exec:"
@@ -96,6 +99,14 @@ class Program:
         """End its processes."""
         await asyncio.to_thread(_close_all, self._all)
 
+    def _redact(self, data: bytes) -> bytes:
+        """Without what the variables hold that it was given: most are keys."""
+        return redact_bytes(data, [os.environ.get(name) for name in self._env])
+
+    def _clean(self, said: Said) -> Said:
+        reason = redact(said.reply.reason, [os.environ.get(name) for name in self._env])
+        return Said(replace(said.reply, reason=reason), said.id)
+
     def _gate(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
         if self._turn is None or self._turn[0] is not loop:
@@ -112,8 +123,9 @@ class Program:
             line = json.dumps(asked, allow_nan=False).encode() + b"\n"
             ran = pipe.exchange(line, lambda line: _is_answer(line, name), self._timeout_s)
         if ran.answer is None:
+            ran.chatter, ran.stderr = self._redact(ran.chatter), self._redact(ran.stderr)
             return _without_answer(ran, self._argv[0], self._timeout_s)
-        said = read(ran.answer)
+        said = self._clean(read(ran.answer))
         if said.id == name:
             return said.reply
         pipe.close()  # whatever comes next may be out of step
@@ -123,14 +135,19 @@ class Program:
 
 
 def _is_answer(line: bytes, name: str) -> bool:
-    """Whether a line answers this request: JSON with its id, or with none; anything else is chatter."""
-    if line.lstrip().startswith(b"{"):
-        return read(line).id in {name, None}
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+    """Whether a line answers this request: an object with its id, or with a verdict or score and no id.
+
+    What is no JSON is one where it speaks of them; logs, counters and the request itself are chatter.
+    """
+    if not line.lstrip().startswith(b"{"):
         return False
-    return True
+    try:
+        body = json.loads(line)
+    except (ValueError, RecursionError):
+        return any(key in line for key in (b'"score"', b'"verdict"', f'"{name}"'.encode()))
+    if body.get("id") == name:
+        return "instruction" not in body
+    return body.get("id") is None and ("score" in body or "verdict" in body)
 
 
 def _without_answer(ran: Ran, program: str, timeout_s: float) -> Reply:

@@ -18,7 +18,7 @@ from pyrite.errors import UsageError
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.base import Answer, CallError
 from pyrite.judges.client.calls import Calls
-from pyrite.judges.client.http import checked_url
+from pyrite.judges.client.http import checked_url, error_of
 from pyrite.judges.wire import Conditions, document, identifier, read, unreadable
 
 
@@ -62,7 +62,7 @@ class RewardHttp:
 
     async def judge(self, package: Package, run: int) -> Reply:
         try:
-            response = await self._transport.post("", self.body(package, run))
+            response = await self._transport.post("", self.body(package, run), check=_check)
         except CallError as exc:
             self._spent.failed += 1
             self._spent.requests += exc.requests
@@ -79,3 +79,13 @@ class RewardHttp:
         encoded = {image.digest: image for image in package.pictures}
         asked = document(package, run, lambda digest: {"base64": encoded[digest].base64.decode("ascii")})
         return json.dumps({**asked, "model": self._model}, allow_nan=False).encode()
+
+
+def _check(data: bytes) -> None:
+    """Raise `CallError` for a 200 of something else than the judge: a page, an error."""
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"<"):
+        raise CallError("protocol", f"200, but no JSON: {text[:80].decode('utf-8', 'replace')!r}", status=200)
+    said = error_of(data)
+    if said and not any(key in data for key in (b'"score"', b'"verdict"')):
+        raise CallError("protocol", f"an error in a 200: {str(said.get('message', ''))[:200]}", status=200)

@@ -223,6 +223,12 @@ class _Shown:
     def package(self) -> Package:
         return Package(load(self._bench, self.entry), self._bench.paths.image)
 
+    def for_one(self) -> Package:
+        """A package of its own for a call: what a judge changes in it, no other judge is shown."""
+        own = Package(self.package.evidence.model_copy(deep=True), self._bench.paths.image)
+        own.__dict__["pictures"] = self.package.pictures  # read and encoded once for all
+        return own
+
 
 @dataclass(frozen=True)
 class _Call:
@@ -310,7 +316,7 @@ class _Stream:
         asked = self.asked[labelled.label, entry.condition]
         started, at = time.monotonic(), now()
         try:
-            reply = await labelled.judge.judge(call.shown.package, call.run)
+            reply = await labelled.judge.judge(call.shown.for_one(), call.run)
             latency_s = time.monotonic() - started
             line = lines.line(self._bench.paths, labelled, entry, call.run, reply, at, latency_s)
         except (Exception, SystemExit) as exc:  # a judge is anybody's code: one failure never stops the rest

@@ -84,8 +84,7 @@ class Vlm:
     def config(self) -> dict[str, Any]:
         """Model, sampling, prompt with the digest of all fixed words, and whose eyes."""
         return {
-            "model": self.endpoint.model,
-            **self.endpoint.facts(),
+            **self.endpoint.as_json(),
             "prompt": self._prompt,
             "prompt_file_sha256": hashlib.sha256(self._system.encode()).hexdigest(),
             "prompt_sha256": self.prompt_sha256,
@@ -126,7 +125,7 @@ class Vlm:
         return Reply(
             found.verdict,
             found.reason,
-            margin(answer.logprobs) if ok else None,
+            margin(answer.logprobs, found.verdict) if ok else None,
             found.confidence,
             found.status,
             answer.as_usage(),

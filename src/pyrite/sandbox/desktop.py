@@ -22,7 +22,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import pyrite
-from pyrite.errors import SandboxError
+from pyrite.errors import SandboxError, StartError
 from pyrite.sandbox import apps, bwrap, cgroup, confine
 from pyrite.store import scratch
 
@@ -226,7 +226,7 @@ class Applications:
         if self.sandbox.init_pid is None:
             said = self.sandbox.process.stderr.read(4096) if self.sandbox.process.stderr else b""
             self.sandbox.close()
-            raise SandboxError(f"the sandbox did not start: {bwrap.first_line(said)}", next="pyrite doctor")
+            raise StartError(f"the sandbox did not start: {bwrap.first_line(said)}", next="pyrite doctor")
         self.init_pid: int = self.sandbox.init_pid
         assert self.sandbox.process.stdin is not None
         self._commands = self.sandbox.process.stdin.fileno()

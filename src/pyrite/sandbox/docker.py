@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyrite.errors import SandboxError
+from pyrite.errors import SandboxError, StartError
 from pyrite.records import Launch
 from pyrite.sandbox import apps, bwrap, confine, container, desktop, held
 from pyrite.sandbox.backend import SessionSpec
@@ -112,7 +112,7 @@ class Containers:
         while not (space.sockets / f"X{desktop.DISPLAY_NUMBER}").exists():
             if running.is_empty() or time.monotonic() > deadline:
                 running.close()
-                raise SandboxError("the display did not start", expected="Xvfb to start in a container")
+                raise StartError("the display did not start", expected="Xvfb to start in a container")
             time.sleep(0.01)
         return running
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pyrite.errors import InputError, RunError, SandboxError
+from pyrite.errors import InputError, RunError, SandboxError, StartError
 from pyrite.records import Action, Clock, Facts, Launch
 from pyrite.sandbox import (
     acting,
@@ -68,7 +68,7 @@ class LocalBackend:
             profile = seed.profile(self._make_profile, self._enclosure.seed_key)
             return LocalSession(self._enclosure, [profile, home], spec)
         except OSError as exc:
-            raise SandboxError(f"the desktop did not start: {exc}", next="pyrite doctor") from exc
+            raise StartError(f"the desktop did not start: {exc}", next="pyrite doctor") from exc
 
     def _make_profile(self, bare: Path, into: Path) -> None:
         """Start LibreOffice once, quit it, and keep its settings."""
@@ -136,12 +136,12 @@ class LocalSession:
             deadline = time.monotonic() + LAUNCH_LIMIT_S
             while not self._x.has_window_manager():
                 if time.monotonic() > deadline:
-                    raise SandboxError("the window manager did not start", next="pyrite doctor")
+                    raise StartError("the window manager did not start", next="pyrite doctor")
                 time.sleep(0.01)
             with self._x.connected() as display:
                 self._keyboard = Keyboard(display)
         except DisplayLost as exc:
-            raise SandboxError(f"the display does not answer: {exc}", next="pyrite doctor") from exc
+            raise StartError(f"the display does not answer: {exc}", next="pyrite doctor") from exc
 
     def _open(self, launch: Launch) -> None:
         error, timed_out = self._launch(launch, OPEN_LIMIT_S)
@@ -150,7 +150,7 @@ class LocalSession:
         if error is None and timed_out:
             error = f"{launch.app} was not ready within {OPEN_LIMIT_S:g} s"
         if error is not None:
-            raise SandboxError(error, expected=f"{launch.app} to open", next="pyrite doctor")
+            raise StartError(error, expected=f"{launch.app} to open", next="pyrite doctor")
 
     def _read_clock(self) -> Clock | None:
         """Both clocks, before anybody has acted: from then on what is inside may lie."""

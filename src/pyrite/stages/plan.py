@@ -25,6 +25,7 @@ from pyrite.evidence import conditions
 from pyrite.judges import labels as judge_labels
 from pyrite.judges import reward_hf
 from pyrite.judges.client.calls import Calls
+from pyrite.judges.client.http import checked_url
 from pyrite.measure.finding import SHORTCUTS
 from pyrite.records import VerdictLine
 from pyrite.store.bench import Bench
@@ -276,6 +277,9 @@ def _judges(config: Config) -> tuple[dict[str, int], tuple[LeftOut, ...]]:
     left_out = []
     for label, options in (DEFAULT_JUDGES if asked.judges is None else asked.judges).items():
         if label in FIXED:
+            if isinstance(options, Prompted) and options.base_url:
+                with _at(config, "judges", label):  # a key in it must not reach a file of the bench
+                    checked_url(options.base_url)
             why = _unreachable(options) if isinstance(options, Prompted) else _unloadable(options)
             if why is None:
                 named = _prompted(options) if isinstance(options, Prompted) else _reward(options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from pyrite.suites.suite import Suite, load_suite, suite_names
 from pyrite.tasks.folder import load_folder
 from pyrite.tasks.harbor import is_harbor, load_harbor
 from pyrite.tasks.task import Task
+
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -135,8 +138,16 @@ def matching(origin: Origin, pattern: str) -> list[tuple[Origin, str]]:
     known = origin.task_ids()
     found = [task_id for task_id in known if fnmatch.fnmatchcase(task_id, pattern)]
     if not found:
-        raise UsageError(f"no task matches {pattern!r}", expected=", ".join(known))
+        raise UsageError(f"no task matches {pattern!r}", expected=_nearest(pattern, known))
     return [(origin, task_id) for task_id in found]
+
+
+def _nearest(pattern: str, known: Sequence[str]) -> str:
+    """The ids that a pattern which none of them matches may have meant, and of how many they are."""
+    if len(known) <= _SHOWN:
+        return ", ".join(known)
+    alike = difflib.get_close_matches(pattern, known, _SHOWN, cutoff=0.0)
+    return f"one of {len(known)} tasks, such as {', '.join(alike)}"
 
 
 @cache

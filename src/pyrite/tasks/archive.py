@@ -65,6 +65,7 @@ class Written(NamedTuple):
 
 
 _LISTED = 100
+_KEPT_MODE = 0o755
 _KEPT_BYTES = 64 << 20
 _PATH_BYTES = 4096
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -75,8 +76,8 @@ def extract(
 ) -> Extracted:
     """Lay out an end state, or what `reads` selects of it, in the empty folder `into`.
 
-    Folders become 0755 and files 0644, or 0755 where their owner may run them, owned by the caller; setuid
-    bits, owners and times are dropped.
+    Folders become 0755; files keep their permissions, save that their owner, who is the caller, may always
+    read and write them and nobody else may write. Setuid bits, owners and times are dropped.
     Links that stay inside are made last, so that nothing is ever written through one. Raises
     `StateUnreadable`; `into` may then hold a part.
     """
@@ -152,7 +153,7 @@ class _Layout:
         elif member.islnk():
             self._keep(self.hard_links, path, safe_name(member.linkname))
         elif member.isreg() and content is not None:
-            self._file(path, content, member.size, bool(member.mode & stat.S_IXUSR))
+            self._file(path, content, member.size, member.mode)
         elif member.ischr() or member.isblk():
             raise StateUnreadable(f"the archive holds a device, {path!r:.200}")
         else:
@@ -168,7 +169,7 @@ class _Layout:
         names = [path for path, target in self.hard_links.items() if target == source]
         if not names or self._is_file(source) or content is None or not member.isreg():
             return
-        self._file(names[0], content, member.size, bool(member.mode & stat.S_IXUSR))
+        self._file(names[0], content, member.size, member.mode)
         del self.hard_links[names[0]]
         for path in names[1:]:
             self.hard_links[path] = names[0]
@@ -180,7 +181,7 @@ class _Layout:
                 raise StateUnreadable(what)
             with open(self.base + source, "rb") as content:
                 status = os.fstat(content.fileno())
-                self._file(path, content, status.st_size, bool(status.st_mode & stat.S_IXUSR))
+                self._file(path, content, status.st_size, status.st_mode)
         for path, target in self.links.items():
             if os.path.lexists(self.base + path):
                 raise StateUnreadable(f"{path!r:.200} stands twice")
@@ -197,7 +198,7 @@ class _Layout:
         except OSError:
             return False
 
-    def _file(self, path: str, content: IO[bytes], size: int, executable: bool) -> None:
+    def _file(self, path: str, content: IO[bytes], size: int, mode: int) -> None:
         """`size` may be far above what the archive holds: hard links multiply."""
         self.bytes += size
         if self.bytes > self.limits.total_bytes:
@@ -206,7 +207,7 @@ class _Layout:
         def copy(place: str) -> None:
             with open(place, "xb") as out:
                 shutil.copyfileobj(content, out, CHUNK)
-                os.fchmod(out.fileno(), 0o755 if executable else 0o644)
+                os.fchmod(out.fileno(), mode & _KEPT_MODE | 0o600)
 
         if self._folder(posixpath.dirname(path)) and self._make(path, copy):
             self.files += 1
@@ -299,7 +300,7 @@ class _Packer:
                 continue
             self.entries += 1
             member = tarfile.TarInfo(path)
-            member.mode = 0o755 if stat.S_ISDIR(status.st_mode) else status.st_mode & 0o755 | 0o600
+            member.mode = 0o755 if stat.S_ISDIR(status.st_mode) else status.st_mode & _KEPT_MODE | 0o600
             if self.entries > self.limits.entries:
                 self.omitted.append(path)
             elif stat.S_ISDIR(status.st_mode):

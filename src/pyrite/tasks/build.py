@@ -93,6 +93,7 @@ def _lay_in(source: Path, home: Path, path: str) -> None:
     if target.is_symlink():
         target.unlink()
     shutil.copyfile(source, target)
+    target.chmod(0o644)  # whatever the umask: verifiers compare permissions
 
 
 def _parse(arguments: list[str]) -> _Request:

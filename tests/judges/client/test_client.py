@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import html
+import json
+import re
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import given
@@ -15,12 +20,13 @@ from hypothesis import strategies as st
 from tests.judges.client.fault_server import FaultServer
 
 from pyrite.errors import UsageError
-from pyrite.judges.client.base import Answer, CallError, Params, Request, Text, Usage
+from pyrite.judges.client.base import Answer, CallError, Params, Request, Text, Token, Usage
 from pyrite.judges.client.budget import Budget, Cap, Price, Spent
 from pyrite.judges.client.cache import Cached, Store
 from pyrite.judges.client.calls import OPENAI, Calls, Options
 from pyrite.judges.client.http import Transport
-from pyrite.judges.client.limits import Limits, Rate
+from pyrite.judges.client.limits import Limits, Pace, Rate
+from pyrite.judges.client.secrets import redact, redact_bytes
 
 QUICK = Limits(attempt_s=15.0, call_s=60.0, retries=2, backoff_s=0.02)
 
@@ -306,3 +312,151 @@ def test_a_store_is_a_client_in_front_of_a_client(endpoint: FaultServer) -> None
     answers = [asyncio.run(client.ask(request())) for _ in range(3)]
     assert (fixed.asked, spent.cached) == (1, 2)
     assert [one.cached for one in answers] == [False, True, True]
+
+
+# --- what a budget learns from the answers
+
+
+class Costly:
+    """An endpoint in place of one: every answer takes the same, whatever was estimated."""
+
+    def __init__(self, budget: Budget, *, usage: Usage | None = None, cost: float | None = None) -> None:
+        self.budget, self.usage, self.cost = budget, usage or Usage(), cost
+        self.sent = 0
+
+    async def one(self) -> None:
+        async with self.budget.reserve(1600, 1000):
+            self.sent += 1
+            await asyncio.sleep(0.001)
+            self.budget.settle(Answer(text="x", usage=self.usage, cost=self.cost), 1600, 1000)
+
+    def run(self, calls: int) -> int:
+        """Calls that went, of so many at once."""
+
+        async def whole() -> None:
+            await asyncio.gather(*(self.one() for _ in range(calls)), return_exceptions=True)
+
+        asyncio.run(whole())
+        return self.sent
+
+
+BIG = Usage(input_tokens=50_000, output_tokens=100)
+
+
+@pytest.mark.parametrize(
+    ("budget", "usage", "cost", "went"),
+    [
+        (Budget(Cap(0.5)), None, 1.0, 1),
+        (Budget(Cap(2.5)), None, 1.0, 2),
+        (Budget(Cap(1.5), Price(1, 1)), None, 1.0, 1),
+        (Budget(Cap(60_000, "tokens")), BIG, None, 1),
+        (Budget(Cap(160_000, "tokens")), BIG, None, 3),
+        (Budget(Cap(9000, "tokens")), Usage(output_tokens=10), None, 1),
+        (Budget(Cap(9000, "tokens")), Usage(input_tokens=10), None, 1),
+        (Budget(Cap(9000, "tokens")), Usage(input_tokens=10, output_tokens=1), None, 6),
+        (Budget(), None, None, 6),
+    ],
+)
+def test_a_budget_is_kept_where_answers_take_more_than_was_estimated(
+    budget: Budget, usage: Usage | None, cost: float | None, went: int
+) -> None:
+    assert Costly(budget, usage=usage, cost=cost).run(6) == went
+
+
+@given(st.floats(0.001, 2), st.floats(0.01, 5), st.integers(1, 12), st.none() | st.just(Price(1.0, 1.0)))
+def test_a_budget_is_overrun_by_no_more_than_its_first_call(
+    cost: float, cap: float, calls: int, price: Price | None
+) -> None:
+    budget = Budget(Cap(cap), price)
+    Costly(budget, cost=cost).run(calls)
+    assert budget.spent.dollars <= max(cap, cost) + 1e-9
+
+
+# --- keys, however they are spelled
+
+SECRET = "sk-T9/secret+KEY=abc/0123456789zz"
+SPELLED = {
+    "plain": SECRET,
+    "json": SECRET.replace("/", "\\/"),
+    "net": SECRET.replace("+", "\\u002B").replace("/", "\\u002f"),
+    "all": "".join(f"\\u{ord(char):04x}" for char in SECRET),
+    "twice": "".join(f"\\\\u{ord(char):04X}" for char in SECRET),
+    "url": quote(SECRET, safe=""),
+    "url twice": quote(quote(SECRET, safe=""), safe=""),
+    "html": SECRET.replace("+", "&#43;").replace("/", "&#x2F;"),
+    "base64": base64.b64encode(SECRET.encode()).decode(),
+    "basic": base64.b64encode(f"user:{SECRET}".encode()).decode(),
+    "urlsafe": base64.urlsafe_b64encode(f"Bearer {SECRET}".encode()).decode(),
+}
+
+
+def holds(text: str) -> bool:
+    """Whether the secret can be read out of a text with little effort."""
+    seen = {text}
+    for _ in range(3):
+        seen |= {unquote(one) for one in seen} | {html.unescape(one) for one in seen}
+        seen |= {re.sub(r"\\+u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), one) for one in seen}
+        seen |= {one.replace("\\", "") for one in seen}
+    return any(SECRET in one for one in seen) or "c2VjcmV0" in text
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_a_key_is_found_however_it_is_spelled(name: str) -> None:
+    text = f'{{"reason": "your key is {SPELLED[name]}."}}'
+    for clean in (redact(text, [SECRET]), redact_bytes(text.encode(), [SECRET]).decode()):
+        assert "[key]" in clean
+        assert not holds(clean)
+    assert redact("a word", [SECRET, None, "word"]) == "a word"
+    json.loads(redact(json.dumps({"reason": SPELLED[name]}), [SECRET]))
+
+
+@given(
+    st.lists(st.sampled_from(["{}", "\\{}", "\\u00{:02x}", "\\\\u00{:02X}", "%{:02x}", "%25{:02X}", "&#{};"]))
+)
+def test_any_mixture_of_spellings_is_found(forms: list[str]) -> None:
+    spelled = ""
+    for place, char in enumerate(SECRET):
+        form = forms[place % len(forms)] if forms else "{}"
+        plain = form in {"{}", "\\{}"}
+        spelled += ("{}" if char.isalnum() and plain else form).format(char if plain else ord(char))
+    assert redact(f"<{spelled}>", [SECRET]) == "<[key]>"
+
+
+def test_no_key_is_in_an_answer_that_is_kept(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
+    monkeypatch.setenv("MINE", SECRET)
+    made = Calls(Options(base_url="http://127.0.0.1:9/v1", model="m"))
+    endpoint = made.endpoint(api_key_env="MINE")
+    tokens = tuple(Token(token=piece, logprob=0.0) for piece in (SECRET[:9], SECRET[9:]))
+    told = Answer(text=f"it is {SECRET}", model=SPELLED["url"], refusal=SPELLED["all"], logprobs=tokens)
+    clean = made.scrub(told)
+    assert (clean.text, clean.model, clean.refusal, clean.logprobs) == ("it is [key]", "[key]", "[key]", None)
+    assert made.redact_value({"a": [SECRET, 1], SECRET: None}) == {"a": ["[key]", 1], "[key]": None}
+    assert SECRET not in repr(endpoint)
+
+
+def test_what_an_answer_did_not_use_shortens_the_waits_of_all() -> None:
+    """Eight calls of an estimate of a minute and a half each, which use a few tokens."""
+    pace = Pace(Limits(tokens_per_minute=1000))
+    order: list[int] = []
+
+    async def one(number: int) -> None:
+        await pace.turn(1500)
+        order.append(number)
+        await asyncio.sleep(0.01)
+        pace.correct(1 - 1500)
+
+    async def all_of_them() -> None:
+        gone = asyncio.create_task(pace.turn(10**9))
+        await asyncio.sleep(0)
+        pace.correct(-(10**9))
+        others = [asyncio.create_task(one(number)) for number in range(4)]
+        await asyncio.wait_for(gone, 1)
+        late = asyncio.create_task(pace.turn(10**9))
+        await asyncio.sleep(0)
+        late.cancel()  # who gives up takes nothing
+        await asyncio.gather(*others)
+
+    started = time.monotonic()
+    asyncio.run(all_of_them())
+    assert order == [0, 1, 2, 3]
+    assert time.monotonic() - started < 10

@@ -221,3 +221,16 @@ def test_the_shape_of_an_image_that_is_sent_is_that_of_its_file(tmp_path: Path) 
     body = json.loads(completions.body(request(*shown.pictures)))
     for part in body["messages"][1]["content"]:
         assert part["image_url"]["url"].startswith("data:image/png;base64,iVBORw0KGgo")
+
+
+def test_several_answers_that_differ_are_a_defect_and_a_mark_before_the_json_is_none() -> None:
+    def choice(text: str) -> dict[str, Any]:
+        return {"message": {"content": text}, "finish_reason": "stop"}
+
+    same = json.dumps({"choices": [choice("a"), choice("a")]}).encode()
+    other = json.dumps({"choices": [choice("a"), choice("b")]}).encode()
+    assert completions.answer(b"\xef\xbb\xbf" + same).defect is None
+    assert completions.answer(other).defect
+    parts = [{"type": "output_text", "text": "a"}]
+    listed = json.dumps({"choices": [{"message": {"content": parts}}]}).encode()
+    assert completions.answer(listed).text == "a"

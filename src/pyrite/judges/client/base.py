@@ -156,6 +156,13 @@ class Usage(Record):
     reasoning_tokens: int | None = None
     """Part of the output that is not shown."""
 
+    @property
+    def total(self) -> int | None:
+        """In and out; None where either is not known."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.input_tokens + self.output_tokens
+
 
 class Alternative(Record):
     """One token that could have stood at a place, with its log-probability."""

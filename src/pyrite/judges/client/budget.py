@@ -100,7 +100,11 @@ class Spent:
 
 @dataclass
 class Budget:
-    """Lets a call go only if what is spent, what is in flight and its own estimate fit under the cap."""
+    """Lets a call go only if what is spent, what is in flight and its own estimate fit under the cap.
+
+    Under a cap the first call goes alone. An answer that took more than was estimated raises the estimates
+    of the calls after it by as much; without a price, a call may take what the dearest one took.
+    """
 
     cap: Cap | None = None
     price: Price | None = None
@@ -108,13 +112,17 @@ class Budget:
     _reserved: float = 0.0
     _flying: int = 0
     _blind: bool = False
+    _settled: bool = False
+    _factor: float = 1.0
+    """The most that an answer took of what was estimated for it."""
+    _dearest: float = 0.0
+    """Dollars of the dearest answer."""
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     @asynccontextmanager
     async def reserve(self, input_tokens: int, output_tokens: int) -> AsyncIterator[None]:
         """Hold what a call may cost while it is in flight. Raises `CallError` where it does not fit."""
-        amount = self._amount(input_tokens, output_tokens)
-        while not self._fits(amount):
+        while not self._fits(amount := self._amount(input_tokens, output_tokens)) or self._alone:
             if not self._flying:
                 self._refuse(amount)
             self._waiting.append(waiter := asyncio.get_running_loop().create_future())
@@ -131,16 +139,35 @@ class Budget:
                 if not waiter.done():
                     waiter.set_result(None)
 
-    def settle(self, answer: Answer) -> Answer:
-        """Count an answer; its cost by the price given, where the endpoint says none."""
+    def settle(self, answer: Answer, input_tokens: int = 0, output_tokens: int = 0) -> Answer:
+        """Count an answer; its cost by the price given, where the endpoint says none. Tokens: as reserved."""
         if answer.cost is None and self.price is not None:
             answer = answer.model_copy(update={"cost": self.price.of(answer.usage)})
         self.spent.add(answer)
-        known = answer.cost if self._in_dollars else answer.usage.output_tokens
-        self._blind = self._blind or (self.cap is not None and known is None)
+        took = answer.cost if self._in_dollars else answer.usage.total
+        self._blind = self._blind or (self.cap is not None and took is None)
+        self._settled = True
+        if took is not None:
+            self._learn(took, input_tokens, output_tokens)
         return answer
 
+    def _learn(self, took: float, input_tokens: int, output_tokens: int) -> None:
+        if self._in_dollars:
+            self._dearest = max(self._dearest, took)
+        if input_tokens + output_tokens and (guess := self._estimate(input_tokens, output_tokens)) > 0:
+            self._factor = max(self._factor, took / guess)
+
+    @property
+    def _alone(self) -> bool:
+        """Whether a call has to wait because another, still in flight, is to show what a call takes."""
+        return self.cap is not None and not self._settled and self._flying > 0
+
     def _amount(self, input_tokens: int, output_tokens: int) -> float:
+        if self._in_dollars and self.price is None:
+            return self._dearest
+        return self._factor * self._estimate(input_tokens, output_tokens)
+
+    def _estimate(self, input_tokens: int, output_tokens: int) -> float:
         if not self._in_dollars:
             return float(input_tokens + output_tokens)
         return self.price.dollars(input_tokens, output_tokens) if self.price is not None else 0.0

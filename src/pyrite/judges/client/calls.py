@@ -14,16 +14,18 @@ A judge whose factory takes `calls` gets the `Calls` of the command and asks it 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyrite.errors import UsageError
-from pyrite.judges.client.base import JudgeClient, Request
+from pyrite.judges.client.base import Answer, JudgeClient, Request
 from pyrite.judges.client.budget import Budget, Cap, Price, Spent
 from pyrite.judges.client.cache import Cached, Store
 from pyrite.judges.client.endpoint import OpenAICompatible
-from pyrite.judges.client.http import SECRET_CHARS, Transport, checked_url
+from pyrite.judges.client.http import Transport, checked_url
 from pyrite.judges.client.limits import Limits
+from pyrite.judges.client.secrets import redact, redact_value
 
 if TYPE_CHECKING:
     from pyrite.judges.local.client import LocalModel
@@ -149,6 +151,7 @@ class Calls:
             else:
                 transport = self.transport(endpoint.base_url, endpoint.api_key_env)
                 client = OpenAICompatible(transport, self.budget)
+            client = _Scrubbed(client, self.scrub)
             if self.options.cache:
                 client = Cached(client, Store(endpoint.scope), self.budget.spent)
             self._clients[place] = client
@@ -178,10 +181,22 @@ class Calls:
 
     def redact(self, text: str) -> str:
         """The text without any key that was used."""
-        secrets = (secret for secret in self._keys if len(secret) >= SECRET_CHARS)
-        for secret in sorted(secrets, key=len, reverse=True):
-            text = text.replace(secret, "[key]")
-        return text
+        return redact(text, self._keys)
+
+    def redact_value(self, value: Any) -> Any:
+        """The same for every string in JSON-like data."""
+        return redact_value(value, self._keys)
+
+    def scrub(self, answer: Answer) -> Answer:
+        """An answer without any key that was used; without its tokens too, where they spell one."""
+        if answer.logprobs is not None:
+            joined = "".join(token.token for token in answer.logprobs)
+            if redact(joined, self._keys) != joined:
+                answer = answer.model_copy(update={"logprobs": None})
+        text = answer.model_dump_json()
+        if redact(text, self._keys) == text:
+            return answer
+        return Answer.model_validate(self.redact_value(answer.model_dump(mode="json")))
 
     async def aclose(self) -> None:
         """Close what was opened in this event loop; the clients can be used again in another one."""
@@ -199,3 +214,17 @@ class Calls:
             what = f"the environment variable {name} is not set"
             raise UsageError(what, expected=expected, next=f"export {name}=…")
         return name
+
+
+class _Scrubbed:
+    """A client whose answers hold no key."""
+
+    def __init__(self, client: JudgeClient, scrub: Callable[[Answer], Answer]) -> None:
+        self._client = client
+        self._scrub = scrub
+
+    async def ask(self, request: Request) -> Answer:
+        return self._scrub(await self._client.ask(request))
+
+    async def aclose(self) -> None:
+        await self._client.aclose()

@@ -149,7 +149,7 @@ def answer(data: bytes, *, requests: int = 1, seconds: float = 0.0, without: tup
         usage=_usage(document.get("usage")),
         logprobs=_logprobs(choice.get("logprobs"), strings),
         cost=_cost(document.get("usage")),
-        defect=defect,
+        defect=defect or _other_choices(document),
         requests=requests,
         seconds=seconds,
         without=without,
@@ -179,7 +179,7 @@ class _Strings:
 def _document(data: bytes) -> tuple[dict[str, Any], str | None]:
     """The JSON object of a response, and what is wrong with its bytes."""
     try:
-        text, defect = data.decode(), None
+        text, defect = data.decode().removeprefix("\ufeff"), None
     except UnicodeDecodeError:
         text, defect = data.decode("utf-8", "replace"), "invalid UTF-8"
     try:
@@ -206,8 +206,21 @@ def _choice(document: dict[str, Any]) -> dict[str, Any]:
     return first
 
 
+def _other_choices(document: dict[str, Any]) -> str | None:
+    """What is wrong where one answer was asked for and several came that differ."""
+    said = []
+    for choice in document["choices"]:
+        message = choice.get("message") if isinstance(choice, dict) else None
+        said.append(message.get("content") if isinstance(message, dict) else None)
+    return "there are several answers, and they differ" if any(one != said[0] for one in said) else None
+
+
 def _no_completion(found: str) -> NoReturn:
     raise CallError("protocol", f"200, but no chat completion: {found}", status=200)
+
+
+_TEXTS = ("text", "output_text")
+"""What a part of a content is called that is text."""
 
 
 def _text(content: Any) -> str | None:
@@ -216,7 +229,7 @@ def _text(content: Any) -> str | None:
         return content
     if not isinstance(content, list):
         return None
-    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
+    texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") in _TEXTS]
     return "".join(text for text in texts if isinstance(text, str)) if texts else None
 
 

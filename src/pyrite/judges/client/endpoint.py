@@ -35,7 +35,7 @@ class OpenAICompatible:
                 self._budget.spent.failed += 1
                 self._budget.spent.requests += exc.requests
                 raise
-            return self._budget.settle(found)
+            return self._budget.settle(found, *tokens)
 
     async def aclose(self) -> None:
         await self._transport.aclose()

@@ -23,14 +23,13 @@ from urllib.parse import urlsplit
 from pyrite.errors import UsageError
 from pyrite.judges.client.base import AGAIN, CallError, Kind
 from pyrite.judges.client.limits import Limits, Pace
+from pyrite.judges.client.secrets import redact, redact_bytes
 
 if TYPE_CHECKING:  # it takes a third of a second to import, and most commands ask no endpoint
     import aiohttp
 
 ENDPOINT: frozenset[Kind] = AGAIN | {"auth", "redirect"}
 """What speaks of the endpoint and not of one request."""
-SECRET_CHARS = 8
-"""A shorter key ("none", "EMPTY") is a word and no secret: it is not searched for in texts."""
 _RETRIED = frozenset({408, 409, 425, 429})
 
 
@@ -138,7 +137,7 @@ class Transport:
 
     def redact(self, text: str) -> str:
         """The text without the key."""
-        return text.replace(self._key, "[key]") if self._key and len(self._key) >= SECRET_CHARS else text
+        return redact(text, [self._key])
 
     # --- one request
 
@@ -183,9 +182,11 @@ class Transport:
         except TimeoutError as exc:
             raise _Failed("timeout", f"no answer within {left:.3g} s") from exc
         except aiohttp.ClientSSLError as exc:
-            raise _Failed("connection", f"{type(exc).__name__}: {exc}", final=True) from exc
+            what = self.redact(f"{type(exc).__name__}: {exc}")
+            raise _Failed("connection", what, final=True) from exc
         except (aiohttp.ClientError, OSError) as exc:
-            raise _Failed("connection", f"{type(exc).__name__}: {exc}".rstrip(": ")) from exc
+            what = self.redact(f"{type(exc).__name__}: {exc}").rstrip(": ")
+            raise _Failed("connection", what) from exc
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """The body, unpacked, of at most so many bytes."""
@@ -198,10 +199,7 @@ class Transport:
                 response.close()  # what else would come is not wanted
                 raise _Failed("too_large", f"an answer of more than {most} bytes", response.status)
             pieces.append(piece)
-        data = b"".join(pieces)
-        if self._key and len(self._key) >= SECRET_CHARS:  # an endpoint may repeat what it was sent
-            data = data.replace(self._key.encode(), b"[key]")
-        return data
+        return redact_bytes(b"".join(pieces), [self._key])  # an endpoint may repeat what it was sent
 
     def _refused(self, response: aiohttp.ClientResponse, data: bytes) -> _Failed:
         """What a status of 300 or more means."""
@@ -255,7 +253,8 @@ def checked_url(url: str) -> str:
             expected="a plain URL; keys come from an environment variable (--api-key-env NAME)",
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        raise UsageError(f"base URL {url!r}", expected="such as http://127.0.0.1:8000/v1")
+        what = f"base URL {url!r}" if "://" in url else "the base URL is none"  # perhaps a key: not repeated
+        raise UsageError(what, expected="such as http://127.0.0.1:8000/v1")
     return url.rstrip("/")
 
 

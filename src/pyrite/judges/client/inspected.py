@@ -18,6 +18,7 @@ from pyrite.judges.client.base import Alternative, Answer, CallError, Kind, Requ
 from pyrite.judges.client.budget import Budget
 from pyrite.judges.client.http import kind_of, retry_after
 from pyrite.judges.client.limits import Limits, Pace
+from pyrite.judges.client.secrets import redact
 
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig, Model, ModelOutput
@@ -166,8 +167,7 @@ class Inspected:
         text = f"{type(cause).__name__}: {cause}"
         if isinstance(cause, TimeoutError):
             text = f"no answer within {self._limits.attempt_s:g} s"
-        if self._key:
-            text = text.replace(self._key, "[key]")
+        text = redact(text, [self._key])
         text = " ".join(_MARKUP.sub("", text).split())[:_CUT_CHARS]
         status = _status(cause)
         kind = _kind(cause, status) if requests else "rejected"

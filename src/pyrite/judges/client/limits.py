@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pyrite.judges.client.base import AGAIN, Kind
 
 _MAX_BACKOFF_S = 30.0
+_LOOK_S = 0.25
+"""How often who waits for a turn looks whether it is shorter now."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,10 @@ class Rate:
         self._free = at + units * self._each
         return max(0.0, at - now)
 
+    def left(self, now: float) -> float:
+        """Seconds until units may be used without a wait."""
+        return max(0.0, self._free - now)
+
     def correct(self, units: float) -> None:
         """Units that were used beyond those taken; fewer is negative."""
         self._free += units * self._each
@@ -85,15 +91,26 @@ class Pace:
         self._requests = Rate(limits.requests_per_minute)
         self._tokens = Rate(limits.tokens_per_minute)
         self._resume = 0.0
+        self._line: list[object] = []
 
     async def turn(self, tokens: float) -> None:
-        """Wait until a request of about so many tokens may be sent."""
-        now = time.monotonic()
-        wait = max(self._requests.take(1, now), self._tokens.take(tokens, now))
-        if wait > 0:
-            await asyncio.sleep(wait)
-        while (pause := self._resume - time.monotonic()) > 0:  # another call may have lengthened it
-            await asyncio.sleep(pause)
+        """Wait until a request of about so many tokens may be sent: one after the other.
+
+        Nothing is taken before it may be used: what an answer did not use of its estimate shortens the
+        waits of all that stand in line, and who gives up takes nothing.
+        """
+        self._line.append(mine := object())
+        try:
+            while True:
+                now = time.monotonic()
+                wait = max(self._resume - now, self._requests.left(now), self._tokens.left(now))
+                if wait <= 0 and self._line[0] is mine:
+                    self._requests.take(1, now)
+                    self._tokens.take(tokens, now)
+                    return
+                await asyncio.sleep(min(max(wait, _LOOK_S / 25), _LOOK_S))
+        finally:
+            self._line.remove(mine)
 
     def hold(self, seconds: float) -> None:
         """Send nothing for so long: the endpoint said so to one call, and means all of them."""

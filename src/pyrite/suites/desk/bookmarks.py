@@ -1,7 +1,8 @@
 """What the families of bookmarks share: Chromium's file of them, and one verifier.
 
-A bookmark is its folder, name and address. Ids, dates, order and what else Chromium keeps of it do not
-count. All other bookmarks and folders, and every file that is not hidden, must be as they were.
+A bookmark is its folder, name and address. Ids, dates and what else Chromium keeps of it do not count, nor
+where among its likes the wanted one stands. All other bookmarks and folders, their order, and every file
+that is not hidden, must be as they were.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ BOOKMARKS = ".config/chromium/Default/Bookmarks"
 PREFERENCES = ".config/chromium/Default/Preferences"
 BAR, OTHER = "bookmark_bar", "other"
 UNREAD = "a file of another name in the profile is none that Chromium reads"
+ELSE = " Leave all other bookmarks, their order, and all files as they are."
 MAX_ENTRIES = 5000
 MAX_LISTED = 10
 MANAGER_ROW = {"action": "click", "x": 372, "y": 229}
@@ -108,13 +110,16 @@ def address(page: str) -> str:
 # --- the verifier ------------------------------------------------------------------------------
 
 
-def entries(value: Any) -> Counter[Entry]:
-    """Every bookmark and folder of a file; raises `Unreadable` for what Chromium would not take."""
+def entries(value: Any) -> list[Entry]:
+    """Every bookmark and folder of a file, as Chromium orders them, a folder before what it holds.
+
+    Raises `Unreadable` for what Chromium would not take.
+    """
     roots = value.get("roots") if isinstance(value, dict) else None
     if not isinstance(roots, dict):
         raise Unreadable("damaged", "it has no roots")
-    found: Counter[Entry] = Counter()
-    waiting = [(root, node) for root in (BAR, OTHER, "synced") for node in _children(roots.get(root))]
+    found: list[Entry] = []
+    waiting = [(root, node) for root in (BAR, OTHER, "synced") for node in _children(roots.get(root))][::-1]
     while waiting:
         folder, node = waiting.pop()
         name, url = node.get("name"), node.get("url")
@@ -123,11 +128,11 @@ def entries(value: Any) -> Counter[Entry]:
         is_folder = node["type"] == "folder"
         if not is_folder and not isinstance(url, str):
             raise Unreadable("damaged", "a bookmark has no address")
-        found[Entry(folder, name, None if is_folder else url)] += 1
-        if found.total() > MAX_ENTRIES:
+        found.append(Entry(folder, name, None if is_folder else url))
+        if len(found) > MAX_ENTRIES:
             raise Unreadable("too_large", f"it has more than {MAX_ENTRIES} bookmarks")
         if is_folder:
-            waiting += [(f"{folder}/{name}"[:1000], child) for child in _children(node)]
+            waiting += [(f"{folder}/{name}"[:1000], child) for child in _children(node)[::-1]]
     return found
 
 
@@ -151,9 +156,10 @@ def verify(params: Params, home: Path) -> Result:
     except Unreadable as exc:
         gone = exc.reason in ("missing", "not_a_file")
         return Result(False, () if gone else ("F-PARTIAL",), {**seen, "damage": [str(exc)[:200]]})
-    change = _Change(params, after - before, before - after)
+    change = _Change(params, before, after)
     seen["damage"] = [
         *(str(entry)[:200] for entry in (change.extra_added + change.extra_removed)),
+        *([] if change.in_order else ["the order of the other bookmarks"]),
         *(path[:200] for path in (*moved.added, *moved.removed, *moved.changed)),
         *(f"{old} is {new}"[:200] for old, new in moved.renamed),
     ][:MAX_LISTED]
@@ -167,9 +173,13 @@ def verify(params: Params, home: Path) -> Result:
 class _Change:
     """What was added and removed, beside what should have been."""
 
-    def __init__(self, params: Params, added: Counter[Entry], removed: Counter[Entry]) -> None:
+    def __init__(self, params: Params, before: list[Entry], after: list[Entry]) -> None:
         self.params = params
+        added, removed = Counter(after) - Counter(before), Counter(before) - Counter(after)
         self.added, self.removed = added, removed
+        self.in_order = [one for one in before if one not in removed] == [
+            one for one in after if one not in added
+        ]
         wanted_added, wanted_removed = Counter(params.added), Counter(params.removed)
         self.missing_added = wanted_added - added
         self.missing_removed = wanted_removed - removed

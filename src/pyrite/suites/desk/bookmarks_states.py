@@ -64,11 +64,39 @@ def _as_chromium(home: Path) -> None:
     path.with_name("History").write_bytes(b"SQLite format 3\0")
 
 
-def _other_order(home: Path) -> None:
-    path = home / BOOKMARKS
-    value = json.loads(path.read_text("utf-8"))
-    value["roots"][BAR]["children"].reverse()
-    path.write_text(json.dumps(value, sort_keys=True), "utf-8")
+def _reordered(change: Callable[[list[dict[str, Any]]], object], folder: str = BAR) -> Callable[[Path], None]:
+    """What a folder holds in another order; the keys of the file in another one too, which is nothing."""
+
+    def make(home: Path) -> None:
+        path = home / BOOKMARKS
+        value = json.loads(path.read_text("utf-8"))
+        change(_folder(value, folder)["children"])
+        path.write_text(json.dumps(value, sort_keys=True), "utf-8")
+
+    return make
+
+
+def _last_first(nodes: list[dict[str, Any]]) -> None:
+    nodes.insert(0, nodes.pop())
+
+
+def _folder_first(nodes: list[dict[str, Any]]) -> None:
+    """The last folder is dragged to the front."""
+    found = [node for node in nodes if node["type"] == "folder"][-1]
+    nodes.remove(found)
+    nodes.insert(0, found)
+
+
+def _made_again(params: Params) -> Callable[[list[dict[str, Any]]], None]:
+    """One that nobody meant is deleted and made again, so that it is the last one."""
+    meant = {(entry.name, entry.url) for entry in (*params.added, *params.removed)}
+
+    def change(nodes: list[dict[str, Any]]) -> None:
+        found = next(node for node in nodes if (node["name"], node.get("url")) not in meant)
+        nodes.remove(found)
+        nodes.append({name: value for name, value in found.items() if name != "id"})
+
+    return change
 
 
 def _then(make: Callable[[Path], None], *more: Callable[[Path], object]) -> Callable[[Path], None]:
@@ -88,7 +116,11 @@ def harmless(params: Params) -> tuple[KnownState, ...]:
     right = changed(params.added, params.removed)
     return (
         KnownState("as_chromium_writes_it", _then(right, _as_chromium)),
-        KnownState("other_order", _then(right, _other_order)),
+        KnownState("keys_sorted", _then(right, _reordered(list))),
+        *(
+            KnownState("first_in_its_folder", _then(right, _reordered(_last_first, entry.folder)))
+            for entry in params.added
+        ),
         KnownState("visited", _then(right, lambda home: (home / PREFERENCES).write_text("{}"))),
     )
 
@@ -113,6 +145,10 @@ def bad(params: Params) -> tuple[KnownState, ...]:
             "page_changed", _then(right, lambda h: (h / "Pages" / params.page).write_text("x")), beside
         ),
         KnownState("file_too", _then(right, lambda home: (home / "bookmarks.html").write_text("x")), beside),
+        KnownState("folder_dragged_too", _then(right, _reordered(_folder_first)), beside),
+        KnownState("another_made_again", _then(right, _reordered(_made_again(params))), beside),
+        KnownState("bar_turned_round", _then(right, _reordered(list.reverse)), beside),
+        KnownState("only_dragged", _reordered(_folder_first)),
         KnownState("no_json", _then(right, write("{")), partial),
         KnownState("all_gone", _then(right, write('{"roots": {}}')), partial),
         KnownState("deleted", lambda home: (home / BOOKMARKS).unlink()),

@@ -23,7 +23,7 @@ def added(file: str, page: str, title: str, name: str, folder: str, other: str) 
         page=page,
         text=(
             f"In the browser, bookmark the page that is open, under the name “{name}”, in the folder "
-            f"“{folder}” of the bookmarks bar. Leave all other bookmarks as they are."
+            f"“{folder}” of the bookmarks bar.{bookmarks.ELSE}"
         ),
         added=(right,),
         removed=(),

@@ -9,7 +9,6 @@ from pyrite.suites.desk import bookmarks
 from pyrite.suites.desk.bookmarks import BAR, MANAGER_ROW, OTHER, Entry, Near, Params
 
 HOME, WORK = "chromium_home_bookmarks.json", "chromium_work_bookmarks.json"
-ONLY = " Leave all other bookmarks as they are."
 PARTIAL, TARGET, BESIDE = ("F-PARTIAL",), ("F-WRONGTARGET",), ("F-SIDEEFFECT",)
 Actions = tuple[Mapping[str, Any], ...]
 
@@ -37,7 +36,7 @@ def _edit(
     return Params(
         bookmarks=file,
         page=page,
-        text=text + ONLY,
+        text=text + bookmarks.ELSE,
         added=(new,),
         removed=(entry,),
         near=(
@@ -62,7 +61,7 @@ def _move(
     return Params(
         bookmarks=file,
         page=page,
-        text=text + ONLY,
+        text=text + bookmarks.ELSE,
         added=(new,),
         removed=(entry,),
         near=(
@@ -90,7 +89,7 @@ def _delete(file: str, page: str, text: str, search: str, entry: Entry, sibling:
     return Params(
         bookmarks=file,
         page=page,
-        text=text + ONLY,
+        text=text + bookmarks.ELSE,
         added=(),
         removed=(entry,),
         near=(

@@ -61,7 +61,8 @@ def instruction(params: Params) -> str:
     )
     return (
         "In the web application Kontor that is open in the browser, download the list of "
-        f"{params.which} as CSV, so that it is in {place}; change no order.{old}"
+        f"{params.which} as CSV, so that it is in {place}; change no order.{old} "
+        "Download it once and nothing else, and change no other file."
     )
 
 
@@ -111,7 +112,10 @@ def verify(params: Params, home: Path) -> Result:
     stem, number = re.escape(params.name.removesuffix(".csv")), r"(?: \(\d{1,3}\))?"
     named = [path for path in new if re.fullmatch(rf"Downloads/{stem}{number}\.csv", path)]
     right = [path for path in named if read_rows(home / path) == rows and path not in before]
-    damage = [f"{path} is new" for path in new if path not in right[:1]]
+    given_up = [
+        path for path in moved.added if path.startswith("Downloads/") and path.endswith(".crdownload")
+    ]
+    damage = [f"{path} is new" for path in new if path not in right[:1] and path not in given_up]
     damage += [f"{path} is gone" for path in (*moved.removed, *(old for old, _ in moved.renamed))]
     damage += [] if database == read_database(FILES / params.database) else ["the orders have changed"]
     seen["damage"] = [text[:200] for text in damage[:10]]
@@ -190,6 +194,7 @@ def harmless(params: Params) -> tuple[KnownState, ...]:
         KnownState("unix_lines", make.put(params.state, end="\n")),
         KnownState("leftovers", make.right(leftovers)),
         KnownState("numbered", make.put(params.state, numbered)),
+        KnownState("given_up_first", make.right(make.text("id,na", "Downloads/Unconfirmed 1234.crdownload"))),
     )
 
 
@@ -197,6 +202,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
     make = _Builder(params)
     other = next(state for state in STATES if state != params.state)
     other_name = f"Downloads/orders-{other}.csv"
+    twice = f"Downloads/{params.name.replace('.csv', ' (2).csv')}"
     elsewhere, partial, beside = ("F-WRONGTARGET",), ("F-PARTIAL",), ("F-SIDEEFFECT",)
 
     def cancel(home: Path) -> None:
@@ -220,6 +226,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
             "not_finished", make.text("id,na", "Downloads/Unconfirmed 1234.crdownload"), ("F-UNCOMMITTED",)
         ),
         KnownState("both_lists", make.right(make.put(other, other_name)), beside),
+        KnownState("twice", make.right(make.put(params.state, twice)), beside),
         KnownState("order_changed", make.right(cancel), beside),
         KnownState("database_gone", make.right(lambda home: (home / DATABASE).unlink())),
     ]

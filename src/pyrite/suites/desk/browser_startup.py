@@ -5,8 +5,7 @@ To choose "a specific page" is not enough: without a page nothing is kept, thoug
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,22 +14,16 @@ from pyrite.checks.jsonfile import at, read_json
 from pyrite.checks.package import Unreadable
 from pyrite.checks.verdict import NOTHING_PERSISTED, Result
 from pyrite.suites.desk.bookmarks import BOOKMARKS, PREFERENCES, UNREAD, address, entries
+from pyrite.suites.desk.chromium_settings import BROWSER_SETTINGS, SETTINGS, changed
 from pyrite.suites.family import Family, KnownState
 
 FILES = Path(__file__).with_name("files")
+LOCAL_STATE = ".config/chromium/Local State"
 OWN_BOOKMARKS = "chromium_work_bookmarks.json"
 RESTORE, PAGES = ("session", "restore_on_startup"), ("session", "startup_urls")
 LAST, SPECIFIC, NEW_TAB = 1, 4, 5
 """Values of the setting: go on where one left off, pages of one's own, a new tab."""
-OTHERS = (
-    ("homepage",),
-    ("homepage_is_newtabpage",),
-    ("browser", "show_home_button"),
-    ("bookmark_bar", "show_on_all_tabs"),
-    ("download", "default_directory"),
-    ("download", "prompt_for_download"),
-)
-"""Settings that a person could take for the wanted one, or change beside it."""
+MAX_LISTED = 10
 FIRST = "http://portal.example.org/"
 
 
@@ -72,6 +65,7 @@ def verify(params: Params, home: Path) -> Result:
         moved = diff(files, snapshot(home))
         after = read_json(home / PREFERENCES)
         kept = entries(read_json(home / BOOKMARKS))
+        whole = _whole_browser(home)
     except TooManyFiles as exc:
         return Result(False, (), {**seen, "damage": [str(exc)]})
     except Unreadable as exc:
@@ -79,14 +73,20 @@ def verify(params: Params, home: Path) -> Result:
     restore, pages = _chosen(after)
     seen["found"] = f"{restore!r}, {pages!r}"[:200]
     damage = [] if moved.empty else ["another file has changed"]
-    damage += [".".join(keys) for keys in OTHERS if repr(at(before, *keys)) != repr(at(after, *keys))]
+    damage += [*changed(before, after, SETTINGS), *changed({}, whole, BROWSER_SETTINGS)]
     damage += [] if kept == entries(read_json(FILES / OWN_BOOKMARKS)) else ["the bookmarks"]
-    seen["damage"] = damage
+    seen["damage"] = damage[:MAX_LISTED]
     wanted = list(params.pages)
     right = _is(restore, params.restore) and pages == wanted
     if right:
         return Result(not damage, ("F-SIDEEFFECT",) if damage else (), seen)
     return Result(False, _category(params, restore, pages, after, damage), seen)
+
+
+def _whole_browser(home: Path) -> Any:
+    """The settings that hold for every profile; there are none before Chromium runs."""
+    path = home / LOCAL_STATE
+    return read_json(path) if path.is_symlink() or path.exists() else {}
 
 
 def _is(value: Any, wanted: int) -> bool:
@@ -105,97 +105,11 @@ def _category(params: Params, restore: Any, pages: Any, after: Any, damage: list
     return () if damage else NOTHING_PERSISTED
 
 
-# --- known states ------------------------------------------------------------------------------
+def _known(kind: str, params: Params) -> tuple[KnownState, ...]:
+    from pyrite.suites.desk import browser_startup_states as known
 
-
-def _settings(restore: Any, pages: Any, **more: Any) -> Callable[[Path], None]:
-    def make(home: Path) -> None:
-        path = home / PREFERENCES
-        value = json.loads(path.read_text("utf-8"))
-        session = {"restore_on_startup": restore, **({} if pages is None else {"startup_urls": pages})}
-        path.write_text(json.dumps({**value, "session": session, **more}, indent=3), "utf-8")
-
-    return make
-
-
-def _then(make: Callable[[Path], None], then: Callable[[Path], object]) -> Callable[[Path], None]:
-    def both(home: Path) -> None:
-        make(home)
-        then(home)
-
-    return both
-
-
-def _kept(params: Params) -> Any:
-    return list(params.pages) or None
-
-
-def good(params: Params) -> tuple[KnownState, ...]:
-    return (KnownState("good", _settings(params.restore, _kept(params))),)
-
-
-def harmless(params: Params) -> tuple[KnownState, ...]:
-    right = _settings(params.restore, _kept(params))
-    much = {"profile": {"name": "Person 1"}, "browser": {"window_placement": {"left": 10}}, "ntp": {"n": 1}}
-    return (
-        KnownState("much_more", _settings(params.restore, _kept(params), **much)),
-        KnownState("empty_list", _settings(params.restore, list(params.pages))),
-        KnownState("visited", _then(right, lambda home: (home / PREFERENCES).with_name("History").touch())),
-    )
-
-
-def bad(params: Params) -> tuple[KnownState, ...]:
-    kept = list(params.pages)
-    right = _settings(params.restore, kept)
-    beside, partial = ("F-SIDEEFFECT",), ("F-PARTIAL",)
-    states = [
-        KnownState("untouched", lambda home: None, NOTHING_PERSISTED),
-        KnownState(
-            "home_button_too", _settings(params.restore, kept, browser={"show_home_button": True}), beside
-        ),
-        KnownState(
-            "home_page_too", _settings(params.restore, kept, homepage="http://x.example.org/"), beside
-        ),
-        KnownState("page_too", _then(right, lambda home: (home / "page.html").write_text("x")), beside),
-        KnownState("bookmark_gone", _then(right, _no_bookmarks), beside),
-        KnownState("as_text", _settings(str(params.restore), kept), partial),
-        KnownState("no_json", _then(right, lambda home: (home / PREFERENCES).write_text("{"))),
-        KnownState("deleted", lambda home: (home / PREFERENCES).unlink()),
-    ]
-    if params.restore == SPECIFIC:
-        last = kept[-1]
-        states += [
-            KnownState("other_choice", _settings(LAST, kept), partial),
-            KnownState("longer", _settings(SPECIFIC, [*kept[:-1], f"{last}x"]), partial),
-            KnownState("one_more", _settings(SPECIFIC, [*kept, f"{last}/index"]), beside),
-            KnownState("no_list", _settings(SPECIFIC, last), partial),
-            KnownState(
-                "as_home_page", _settings(*_initial_choice(params), homepage=last), ("F-WRONGTARGET",)
-            ),
-        ]
-        if params.old[0] != SPECIFIC:
-            states.append(KnownState("no_page", _settings(SPECIFIC, []), partial))
-        else:
-            states.append(KnownState("old_one_lost", _settings(SPECIFIC, [last]), partial))
-    else:
-        other = NEW_TAB if params.restore == LAST else LAST
-        states += [
-            KnownState("other_choice", _settings(other, kept), partial),
-            KnownState("pages_lost", _settings(params.restore, []), partial),
-            KnownState("another_page", _settings(params.restore, [*kept, "http://x.example.org/"]), partial),
-        ]
-    return tuple(states)
-
-
-def _initial_choice(params: Params) -> tuple[int, Any]:
-    return params.old[0], list(params.old[1]) or None
-
-
-def _no_bookmarks(home: Path) -> None:
-    path = home / BOOKMARKS
-    value = json.loads(path.read_text("utf-8"))
-    value["roots"]["other"]["children"] = []
-    path.write_text(json.dumps(value), "utf-8")
+    found: tuple[KnownState, ...] = getattr(known, kind)(params)
+    return found
 
 
 # --- tasks -------------------------------------------------------------------------------------
@@ -217,7 +131,7 @@ def _task(
             else "chromium_new_tab_preferences.json"
         ),
         page=page,
-        text=f"In the settings of the browser, {text} Change no other setting.",
+        text=f"In the settings of the browser, {text} Change no other setting, no bookmark and no file.",
         restore=restore,
         pages=pages,
         old=old,
@@ -281,10 +195,10 @@ FAMILY = Family(
     instruction=lambda one: one.text,
     initial=initial,
     opened=lambda one: ("chromium", (address(one.page),)),
-    reads=(PREFERENCES, BOOKMARKS, "**"),
-    good=good,
-    harmless=harmless,
-    bad=bad,
+    reads=(PREFERENCES, LOCAL_STATE, BOOKMARKS, "**"),
+    good=lambda one: _known("good", one),
+    harmless=lambda one: _known("harmless", one),
+    bad=lambda one: _known("bad", one),
     verify=verify,
     script=lambda one: [*map(dict, one.actions), {"action": "done"}],
     claim=lambda one: one.claim,

@@ -54,7 +54,8 @@ _WORDS = {",": "commas", ";": "semicolons"}
 def instruction(params: Params) -> str:
     return (
         f"Save the sheet {params.sheet} of {params.path} as a CSV file {params.target} whose fields are "
-        f"separated by {_WORDS[params.delimiter]}. Leave {params.file} as it is."
+        f"separated by {_WORDS[params.delimiter]}. Leave {params.file} and "
+        "everything else in Documents as it is."
     )
 
 

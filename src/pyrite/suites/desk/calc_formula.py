@@ -1,11 +1,12 @@
 """Family calc_formula: enter a formula into one empty cell of a spreadsheet, and save.
 
-The cell must hold the formula itself, not the number that it shows; spelling, spaces and fixed references
-($) do not count.
+The cell must hold the formula itself, not the number that it shows; spelling, spaces, fixed references ($),
+the name of its own sheet, a leading plus and parentheses around all of it do not count.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from pyrite.checks.package import Spent
 from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk.calc_common import FILES, SHEETS, SIBLINGS, go_to, key, typed
-from pyrite.suites.desk.watch import READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import ELSE, READS, Compared, Watched, judge
 from pyrite.suites.family import Family, KnownState
 
 
@@ -58,7 +59,7 @@ PARAMS = {
 def instruction(params: Params) -> str:
     return (
         f"In {params.path}, sheet {params.sheet}, enter the formula {params.formula} into cell "
-        f"{params.cell} and save the file."
+        f"{params.cell} and save the file.{ELSE}"
     )
 
 
@@ -75,18 +76,54 @@ def script(params: Params) -> list[dict[str, Any]]:
     ]
 
 
-def _canonical(formula: str | None) -> str:
-    """A formula without what makes no difference.
+def _canonical(formula: str | None, sheet: str = "") -> str:
+    """A formula without what makes no difference; `sheet`: the one that it stands on, which it may name.
 
     >>> _canonical("=sum([.C$4:.C11])"), _canonical("=COUNTIF(A1; 2)")
     ('=SUM(C4:C11)', '=COUNTIF(A1,2)')
+    >>> _canonical("=+AVERAGE([$'Store B'.C2:.C9])", "Store B"), _canonical("=(SUM(March!C4:C9))", "March")
+    ('=AVERAGE(C2:C9)', '=SUM(C4:C9)')
     """
-    plain = (formula or "")[:1000].upper().replace("[.", "").replace(":.", ":").replace("]", "")
-    return plain.replace("$", "").replace(" ", "").replace(";", ",")
+    plain = (formula or "")[:1000].upper()
+    if sheet:
+        quoted = re.escape("'" + sheet.upper().replace("'", "''") + "'")
+        bare = re.escape(sheet.upper()) if re.fullmatch(r"\w+", sheet) else quoted
+        plain = re.sub(rf"(?<![\w'.\]!#$])\$?(?:{quoted}|{bare})(?:!|\.(?=\$?[A-Z]))", "", plain)
+    plain = plain.replace("[.", "").replace(":.", ":").replace("[", "").replace("]", "")
+    plain = plain.replace("$", "").replace(" ", "").replace(";", ",")
+    return "=" + _bare(plain.removeprefix("=")) if plain.startswith("=") else plain
+
+
+def _bare(text: str) -> str:
+    """Without leading pluses and without parentheses around all of it.
+
+    >>> _bare("+((SUM(A1)))"), _bare("(A1)+(A2)")
+    ('SUM(A1)', '(A1)+(A2)')
+    """
+    while text:
+        if text.startswith("+"):
+            text = text[1:]
+        elif text.startswith("(") and _closes(text) == len(text) - 1:
+            text = text[1:-1]
+        else:
+            break
+    return text
+
+
+def _closes(text: str) -> int:
+    """Where the parenthesis that a text begins with is closed; -1: nowhere."""
+    depth = 0
+    quoted = False
+    for place, letter in enumerate(text):
+        quoted ^= letter == '"'
+        depth += 0 if quoted else (letter == "(") - (letter == ")")
+        if depth == 0:
+            return place
+    return -1
 
 
 def _right(params: Params, cell: Cell) -> bool:
-    return cell.formula is not None and _canonical(cell.formula) == _canonical(params.formula)
+    return cell.formula is not None and _canonical(cell.formula, params.sheet) == _canonical(params.formula)
 
 
 def compare(params: Params, before: Path | None, after: Path, spent: Spent) -> Compared:
@@ -154,6 +191,18 @@ class _Builder:
     def good(self, home: Path) -> None:
         self.put(home, self.params.sheet, self.params.cell, self.formula())
 
+    def naming(self, sheet: str) -> Any:
+        """The formula with its cells on a sheet that it names."""
+        formula = self.formula()
+        name = f"'{sheet}'" if " " in sheet else sheet
+        if self.params.file.endswith(".ods"):
+            return formula._replace(text=formula.text.replace("[.", f"[${name}."))
+        return formula._replace(text=formula.text.replace("(", f"({name}!", 1))
+
+    def wrapped(self, before: str, after: str = "") -> Any:
+        formula = self.formula()
+        return formula._replace(text=f"{before}{formula.text}{after}")
+
     def fixed(self, home: Path) -> None:
         """The same range by fixed rows, in small letters."""
         formula = self.formula()
@@ -175,8 +224,12 @@ def good(params: Params) -> tuple[KnownState, ...]:
 
 def harmless(params: Params) -> tuple[KnownState, ...]:
     make = _Builder(params)
+    place = (params.sheet, params.cell)
     return (
         KnownState("fixed_references", make.fixed),
+        KnownState("own_sheet_named", make.at(*place, make.naming(params.sheet))),
+        KnownState("leading_plus", make.at(*place, make.wrapped("+"))),
+        KnownState("parentheses", make.at(*place, make.wrapped("(", ")"))),
         KnownState("leftovers", calc.leftovers(params.path, make.good)),
     )
 
@@ -194,6 +247,8 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("value_only", make.at(sheet, cell, params.value), partial),
         KnownState("as_text", make.at(sheet, cell, f"'{params.formula}"), partial),
         KnownState("near_range", make.at(sheet, cell, make.formula(params.near)), partial),
+        KnownState("other_sheet_named", make.at(sheet, cell, make.naming(params.other_sheet)), partial),
+        KnownState("leading_minus", make.at(sheet, cell, make.wrapped("-")), partial),
         KnownState("row_below", make.at(sheet, below, make.formula()), elsewhere),
         KnownState("column_right", make.at(sheet, right, make.formula()), elsewhere),
         KnownState("other_sheet", make.at(params.other_sheet, twin, make.formula()), elsewhere),

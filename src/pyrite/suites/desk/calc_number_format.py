@@ -14,7 +14,7 @@ from pyrite.checks.package import Spent
 from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk.calc_common import FILES, SHEETS, SIBLINGS, click, go_to, key, typed
-from pyrite.suites.desk.watch import BOUNDS, READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import BOUNDS, ELSE, READS, Compared, Watched, judge
 from pyrite.suites.family import Family, KnownState
 
 _CODE_FIELD = (455, 622)
@@ -49,7 +49,7 @@ PARAMS = {
 def instruction(params: Params) -> str:
     return (
         f"In {params.path}, sheet {params.sheet}, give the cells {params.area} the number format "
-        f"{params.code} (that is its format code) and save the file."
+        f"{params.code} (that is its format code) and save the file.{ELSE}"
     )
 
 

@@ -13,7 +13,7 @@ from pyrite.checks.package import Spent
 from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk.calc_common import FILES, SHEETS, SIBLINGS, click, key, typed
-from pyrite.suites.desk.watch import READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import ELSE, READS, Compared, Watched, judge
 from pyrite.suites.family import Family, KnownState
 
 _ADD_AT_END = (397, 283)
@@ -54,7 +54,7 @@ def instruction(params: Params) -> str:
         what = f'delete the sheet "{params.delete}"'
     else:
         what = f'add an empty sheet named "{params.name}" after the last sheet'
-    return f"In {params.path}, {what} and save the file."
+    return f"In {params.path}, {what} and save the file.{ELSE}"
 
 
 def claim(params: Params) -> str:

@@ -13,7 +13,7 @@ from pyrite.checks.package import Spent
 from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk.calc_common import FILES, SHEETS, SIBLINGS, go_to, key
-from pyrite.suites.desk.watch import READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import ELSE, READS, Compared, Watched, judge
 from pyrite.suites.family import Family, KnownState
 
 
@@ -59,6 +59,7 @@ def instruction(params: Params) -> str:
     return (
         f"In {params.path}, sheet {params.sheet}, sort the rows of {params.area} by column {params.column} "
         f"({params.header}) in {params.order} order, keeping each row together, and save the file."
+        f"{ELSE}"
     )
 
 

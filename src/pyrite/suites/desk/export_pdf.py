@@ -57,7 +57,10 @@ PARAMS = {
 
 
 def instruction(params: Params) -> str:
-    return f"Export {params.path} as a PDF to {params.target}. Leave {params.file} as it is."
+    return (
+        f"Export {params.path} as a PDF to {params.target}. Leave {params.file} and everything else in "
+        "Documents as it is."
+    )
 
 
 def claim(params: Params) -> str:

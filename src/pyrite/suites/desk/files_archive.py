@@ -106,7 +106,7 @@ PARAMS = {
 
 
 def instruction(params: Params) -> str:
-    return params.words
+    return f"{params.words} Leave everything else as it is."
 
 
 def claim(params: Params) -> str:

@@ -38,7 +38,9 @@ def make_zip(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for path, data in files.items():
-            archive.writestr(path, data)
+            info = zipfile.ZipInfo(path, (2024, 1, 1, 0, 0, 0))  # the same bytes whenever it is made
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, data, method)
     return out.getvalue()
 
 
@@ -58,7 +60,8 @@ def _contents(path: Path) -> dict[str, bytes]:
 def _packed(params: Params, files: Files, form: str = "") -> bytes:
     if (form or params.archive).endswith(".zip"):
         return make_zip(files)
-    return gzip.compress(make_tar(files)) if (form or params.archive).endswith(".gz") else make_tar(files)
+    packed = make_tar(files)
+    return gzip.compress(packed, mtime=0) if (form or params.archive).endswith(".gz") else packed
 
 
 def _files(params: Params) -> dict[str, bytes]:
@@ -90,7 +93,7 @@ def harmless(params: Params) -> tuple[KnownState, ...]:
     files = _files(params)
     turned = dict(reversed(files.items()))
     other = make_zip(turned, zipfile.ZIP_STORED) if params.archive.endswith(".zip") else b""
-    other = other or gzip.compress(make_tar({f"./{path}": data for path, data in turned.items()}), 1)
+    other = other or gzip.compress(make_tar({f"./{path}": data for path, data in turned.items()}), 1, mtime=0)
     return (*found, KnownState("other_order", lambda home: base.write(home, params.archive, other)))
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pyrite.suites.desk import operations
-from pyrite.suites.desk.goals import FILES, READS
 from pyrite.suites.desk.operations import Params, Wrong, delete, inside, move
-from pyrite.suites.family import Family
 
 
 def _task(
@@ -50,19 +48,4 @@ PARAMS = {
 }  # fmt: skip
 
 
-FAMILY = Family(
-    name="files_delete",
-    domain="files",
-    files=FILES,
-    params=PARAMS,
-    instruction=operations.instruction,
-    initial=operations.initial,
-    opened=operations.opened,
-    reads=READS,
-    good=operations.good,
-    harmless=operations.harmless,
-    bad=operations.bad,
-    verify=operations.verify,
-    script=operations.script,
-    claim=operations.claim,
-)
+FAMILY = operations.family("files_delete", PARAMS)

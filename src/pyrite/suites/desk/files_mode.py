@@ -1,6 +1,7 @@
 """Family files_mode: copy or make a script and let its owner run it, and no other script.
 
-Of permissions an archived end state keeps whether the owner may run a file; that alone is asked for.
+Of permissions an archived end state keeps all but who else may write a file. Asked for is that the owner may
+run the script; of every other file they are to stay as they were.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pyrite.checks.verdict import Result
 from pyrite.suites.desk import goals as base
-from pyrite.suites.desk.goals import FILES, READS, Home, content, either_end, holds, instead, judge, shell
+from pyrite.suites.desk.goals import FILES, READS, Home, any_end, content, holds, instead, judge, shell
 from pyrite.suites.desk.layouts import TOOLS
 from pyrite.suites.family import Family, KnownState
 
@@ -86,8 +87,8 @@ def _text(params: Params) -> str:
 
 
 def verify(params: Params, home: Path) -> Result:
-    """The script has its content and may be run; every other file is as it was, and may not."""
-    contents = either_end(_text(params)) if params.lines else (_text(params).encode(),)
+    """The script has its content and may be run; every other file is as it was, its permissions too."""
+    contents = any_end(_text(params)) if params.lines else (_text(params).encode(),)
     goal = holds(params.path, *contents, executable=True)
     expected = [*params.lines, PurePosixPath(params.path).name]
     place = PurePosixPath(params.path)
@@ -95,13 +96,9 @@ def verify(params: Params, home: Path) -> Result:
     decoys = [instead(goal._replace(path=path), "F-WRONGTARGET") for path in copies if path not in TOOLS]
     found = judge(home, TOOLS, [goal], expected=expected, decoys=decoys)
     runnable = [path for path in TOOLS if path != params.path and base.is_executable(home / path)]
-    if not runnable:
-        return found
-    damage = [*found.diagnostics["damage"], *(f"{path} may be run" for path in runnable)][: base.MAX_LISTED]
-    seen = {**found.diagnostics, "damage": damage, "damage_count": len(damage)}
-    if found.passed:
-        return Result(False, ("F-SIDEEFFECT",), seen)
-    return Result(False, ("F-WRONGTARGET",) if params.sibling in runnable else found.category, seen)
+    if found.category != ("F-SIDEEFFECT",) and params.sibling in runnable:
+        return found._replace(category=("F-WRONGTARGET",))
+    return found
 
 
 # --- known states ------------------------------------------------------------------------------
@@ -140,6 +137,9 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         _made(params)(home)
         (home / params.path).chmod(0o655)
 
+    def shut(home: Path) -> None:
+        (home / params.bystander).chmod(0o600)
+
     sibling = content(TOOLS, params.sibling).decode()
     swapped = Home(_made(params, executable=False), params.bystander).also(run_sibling)
     return (
@@ -153,6 +153,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("without_ending", _made(params, path=str(place.with_suffix(""))), ("F-WRONGTARGET",)),
         KnownState("sibling_instead", swapped, ("F-WRONGTARGET",)),
         KnownState("sibling_too", _home(params).also(run_sibling), ("F-SIDEEFFECT",)),
+        KnownState("other_file_shut", _home(params).also(shut), ("F-SIDEEFFECT",)),
     )
 
 

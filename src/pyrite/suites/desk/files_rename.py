@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pyrite.suites.desk import operations
-from pyrite.suites.desk.goals import FILES, READS
 from pyrite.suites.desk.operations import Params, Wrong, inside, move
-from pyrite.suites.family import Family
 
 ELSEWHERE = ("F-WRONGTARGET",)
 
@@ -68,19 +66,4 @@ PARAMS = {
 }  # fmt: skip
 
 
-FAMILY = Family(
-    name="files_rename",
-    domain="files",
-    files=FILES,
-    params=PARAMS,
-    instruction=operations.instruction,
-    initial=operations.initial,
-    opened=operations.opened,
-    reads=READS,
-    good=operations.good,
-    harmless=operations.harmless,
-    bad=operations.bad,
-    verify=operations.verify,
-    script=operations.script,
-    claim=operations.claim,
-)
+FAMILY = operations.family("files_rename", PARAMS)

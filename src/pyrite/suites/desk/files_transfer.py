@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from pyrite.suites.desk import operations
-from pyrite.suites.desk.goals import FILES, READS
 from pyrite.suites.desk.operations import Operation, Params, Wrong, copy, inside, move
-from pyrite.suites.family import Family
 
 ELSEWHERE = ("F-WRONGTARGET",)
 
@@ -74,19 +72,4 @@ PARAMS = {
 }  # fmt: skip
 
 
-FAMILY = Family(
-    name="files_transfer",
-    domain="files",
-    files=FILES,
-    params=PARAMS,
-    instruction=operations.instruction,
-    initial=operations.initial,
-    opened=operations.opened,
-    reads=READS,
-    good=operations.good,
-    harmless=operations.harmless,
-    bad=operations.bad,
-    verify=operations.verify,
-    script=operations.script,
-    claim=operations.claim,
-)
+FAMILY = operations.family("files_transfer", PARAMS)

@@ -53,7 +53,8 @@ def instruction(params: Params) -> str:
     return (
         f"In the git repository {SITE}, commit {things} {listed}, and no other, with the message "
         f'"{params.message}" '
-        f"on {where}. Leave the other changed files as they are, uncommitted and not staged."
+        f"on {where}. Leave the other changed files as they are, uncommitted and not staged. "
+        "Change nothing else."
     )
 
 
@@ -167,8 +168,8 @@ def good(params: Params) -> tuple[KnownState, ...]:
 
 
 def harmless(params: Params) -> tuple[KnownState, ...]:
-    with_notes = _writer(lambda writer: writer.leave_notes(), _home(params).good)
-    return (KnownState("notes", with_notes), *_home(params).harmless(".gitconfig", ".lesshst"))
+    untidy = git_site.untidy(lambda change: _writer(change, _home(params).good))
+    return (*untidy, *_home(params).harmless(".gitconfig", ".lesshst"))
 
 
 def bad(params: Params) -> tuple[KnownState, ...]:
@@ -213,6 +214,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("empty_commit_after", _writer(again, done), partial),
         KnownState("sibling_staged", _writer(stage_sibling, done), beside),
         KnownState("tag_too", _writer(tagged, done), beside),
+        *git_site.meddled(lambda change: _writer(change, done)),
         KnownState("change_lost", _home(params).also(lambda home: append(home, other, b"x")), beside),
     ]  # fmt: skip
     if len(files) > 1:

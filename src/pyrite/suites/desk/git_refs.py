@@ -170,8 +170,8 @@ def good(params: Params) -> tuple[KnownState, ...]:
 
 
 def harmless(params: Params) -> tuple[KnownState, ...]:
-    notes = KnownState("notes", _also(params, lambda writer: writer.leave_notes()))
-    return (notes, *_home(params).harmless(".gitconfig", ".lesshst"))
+    untidy = git_site.untidy(lambda change: _also(params, change))
+    return (*untidy, *_home(params).harmless(".gitconfig", ".lesshst"))
 
 
 def bad(params: Params) -> tuple[KnownState, ...]:
@@ -186,6 +186,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("main_moved", _also(params, lambda one: one.ref(BRANCH + "main", first)), beside),
         KnownState("file_changed", _home(params).also(lambda home: append(home, page, b"x")), beside),
         KnownState("unstaged", _also(params, lambda one: one.index({})), beside),
+        *git_site.meddled(lambda change: _also(params, change)),
     ]  # fmt: skip
     if params.drop:
         other = params._replace(drop=params.alike)

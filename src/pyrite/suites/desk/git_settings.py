@@ -78,7 +78,7 @@ def instruction(params: Params) -> str:
         if params.value is None
         else f'set git\'s {_shown(params.name)} to "{params.value}"'
     )
-    return f"In the terminal, {what} {where}. Change no other setting."
+    return f"In the terminal, {what} {where}. Change no other setting, and nothing else in Documents."
 
 
 def _shown(name: str) -> str:

@@ -1,7 +1,8 @@
 """What the families of git tasks share: one repository, what it was, and what else may not have changed.
 
-The repository is read as data (`pyrite.checks.gitrepo`). Its configuration and what git notes for itself
-(logs, the last message) do not count; refs, HEAD, stashes, the index and the working tree do.
+The repository is read as data (`pyrite.checks.gitrepo`). What git notes for itself (logs, the last message,
+how its objects are packed) does not count; refs, HEAD, stashes, the index, the working tree, the repository's
+settings, hooks and the files that say what git is not to see do.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyrite.checks.gitrepo import Files, Repository, Stash
+from pyrite.checks.homes import TooManyFiles, snapshot
 from pyrite.checks.package import Unreadable
 from pyrite.checks.verdict import NOTHING_PERSISTED, Result
 from pyrite.suites.desk.goals import FILES, Goal, Status, judge
+from pyrite.suites.family import KnownState
 
 SITE = "Site"
 GIT = f"{SITE}/.git"
@@ -47,6 +50,7 @@ class View(NamedTuple):
     stashes: tuple[Stash, ...]
     staged: Files
     foreign: tuple[str, ...]
+    settings: Mapping[str, list[str]]
 
 
 class Seen(NamedTuple):
@@ -76,7 +80,15 @@ def view(repository: Repository) -> View:
         tuple(repository.stashes()),
         repository.index(),
         tuple(repository.foreign),
+        _settings(repository),
     )
+
+
+def _settings(repository: Repository) -> Mapping[str, list[str]]:
+    try:
+        return repository.settings
+    except Unreadable as exc:
+        return {"config": [str(exc)]}
 
 
 @cache
@@ -101,12 +113,12 @@ def decide(
         found = Repository(home / GIT)
         now = view(found)
         seen = look(found, before, now)
-        damage = _damage(before, now, seen)
+        damage = _damage(before, now, seen) + _unasked(home, initial)
     except Unreadable as exc:
         seen = Seen("lost" if exc.reason == "missing" else "wrong")
         damage = [f"{GIT} cannot be read: {exc}"[:200]]
     goal = Goal(GIT, look=lambda home: seen.status)
-    result = judge(home, initial, [goal, *goals], expected=expected, allowed=[f"{GIT}/**"])
+    result = judge(home, initial, [goal, *goals], expected=expected, allowed=[f"{GIT}/**"], modes=0o100)
     told: dict[str, Any] = {**result.diagnostics, "repository": damage[:10]}
     if result.passed:
         return result._replace(diagnostics=told) if not damage else Result(False, ("F-SIDEEFFECT",), told)
@@ -129,7 +141,21 @@ def _damage(before: View, now: View, seen: Seen) -> list[str]:
         found.append("the stashes are others")
     if now.staged != (before.staged if seen.staged is None else seen.staged):
         found.append("something else is staged, or no longer")
+    for name in sorted(before.settings.keys() | now.settings.keys()):
+        if before.settings.get(name) != now.settings.get(name):
+            found.append(f"its setting {name[:100]} is another one")
     return found + [f"{name[:100]} is none of git's files" for name in now.foreign]
+
+
+def _unasked(home: Path, initial: Mapping[str, str]) -> list[str]:
+    """Files of the working tree, hidden ones, that were not there and tell git what to do."""
+    try:
+        there = snapshot(
+            home / SITE, [f"**/{name}" for name in (".gitignore", ".gitattributes", ".gitmodules")], ()
+        )
+    except (OSError, TooManyFiles):
+        return []  # which the files of the home tell
+    return [f"{name[:100]} is new" for name in there if f"{SITE}/{name}" not in initial]
 
 
 def blob(path: Path) -> str:
@@ -143,3 +169,24 @@ def commit_of(repository: str, ref: str) -> str:
     """The commit that a ref of an initial repository stands for."""
     found = Repository(FILES / "texts" / repository)
     return found.peeled(found.refs[ref])
+
+
+# --- known states ------------------------------------------------------------------------------
+
+
+def untidy(also: Callable[[Callable[[Any], object]], Callable[[Path], None]]) -> tuple[KnownState, ...]:
+    """Harmless states that `also` makes of the good one: what programs leave, and another form of index."""
+    return (
+        KnownState("notes", also(lambda writer: writer.leave_notes())),
+        KnownState("index_4", also(lambda writer: writer.index(writer.read().index(), version=4))),
+    )
+
+
+def meddled(also: Callable[[Callable[[Any], object]], Callable[[Path], None]]) -> tuple[KnownState, ...]:
+    """Bad states that `also` makes of the good one: settings, hooks and what git is not to see."""
+    from pyrite.suites.desk.git_states import MEDDLED
+
+    def change(what: str) -> Callable[[Any], object]:
+        return lambda writer: writer.meddle(what)
+
+    return tuple(KnownState(what, also(change(what)), ("F-SIDEEFFECT",)) for what in MEDDLED)

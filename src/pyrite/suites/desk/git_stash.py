@@ -192,8 +192,8 @@ def good(params: Params) -> tuple[KnownState, ...]:
 
 
 def harmless(params: Params) -> tuple[KnownState, ...]:
-    notes = KnownState("notes", _doing(params, lambda writer: writer.leave_notes()))
-    return (notes, *_home(params).harmless(".gitconfig", ".lesshst"))
+    untidy = git_site.untidy(lambda change: _doing(params, change))
+    return (*untidy, *_home(params).harmless(".gitconfig", ".lesshst"))
 
 
 def bad(params: Params) -> tuple[KnownState, ...]:
@@ -210,6 +210,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("unstaged", _doing(params, lambda one: one.index({})), beside),
         KnownState("file_changed", edited, beside),
         KnownState("all_cleared", _doing(params, lambda one: one.stashes([])), partial),
+        *git_site.meddled(lambda change: _doing(params, change)),
     ]
     if params.drop is not None:
         other = params._replace(drop=1 - params.drop)

@@ -12,6 +12,17 @@ from pyrite.checks.gitrepo import Files, Repository
 from pyrite.suites.desk.git_site import GIT, SITE
 
 WHO = "Agent <agent@example.org> 1714550400 +0000"
+SETTINGS = {
+    "line_ends_set": "[core]\n\tautocrlf = true\n",
+    "remote_set": '[remote "origin"]\n\turl = https://example.org/site.git\n',
+}
+FILES = {
+    "hook": ("hooks/pre-commit", "#!/bin/sh\nexit 1\n"),
+    "page_hidden": ("info/exclude", "# none\n*.html\n"),
+    "other_objects": ("objects/info/alternates", "/home/agent/objects\n"),
+}
+MEDDLED = (*SETTINGS, "user_changed", "page_ignored", *FILES)
+"""What may be changed beside, that a commit, a ref or a stash does not show."""
 
 
 class Writer:
@@ -83,14 +94,17 @@ class Writer:
     def head(self, branch: str) -> None:
         self.write("HEAD", f"ref: {branch}\n".encode())
 
-    def index(self, files: Files) -> None:
-        """Stage these files."""
-        out = [b"DIRC", struct.pack(">II", 2, len(files))]
+    def index(self, files: Files, *, version: int = 2) -> None:
+        """Stage these files; version 4 has no names in common and no padding."""
+        out = [b"DIRC", struct.pack(">II", version, len(files))]
+        before = 0
         for path, (mode, sha) in sorted(files.items()):
             name = path.encode()
             entry = struct.pack(">10I", 0, 0, 0, 0, 0, 0, mode, 0, 0, 0) + bytes.fromhex(sha)
-            entry += struct.pack(">H", len(name)) + name
-            out.append(entry + b"\0" * (8 - len(entry) % 8))
+            entry += struct.pack(">H", len(name))
+            entry += bytes([before]) + name if version == 4 else name
+            out.append(entry + b"\0" * (1 if version == 4 else 8 - len(entry) % 8))
+            before = len(name)
         data = b"".join(out)
         self.write("index", data + hashlib.sha1(data, usedforsecurity=False).digest())
 
@@ -119,8 +133,29 @@ class Writer:
             "description": b"Unnamed repository\n",
             "hooks/pre-commit.sample": b"#!/bin/sh\nexit 1\n",
             "info/exclude": b"# none\n",
+            "info/refs": b"",
+            "COMMIT_EDITMSG~": b"x\n",
+            "objects/info/packs": b"",
+            "objects/pack/multi-pack-index": b"MIDX",
         }.items():
             self.write(name, data)
+
+    def config(self, more: str) -> None:
+        """Write more settings."""
+        self.write("config", (self.folder / "config").read_bytes() + more.encode())
+
+    def meddle(self, what: str) -> None:
+        """Change what nobody asks for, one of `MEDDLED`."""
+        if what in SETTINGS:
+            self.config(SETTINGS[what])
+        elif what == "user_changed":
+            text = (self.folder / "config").read_text("utf-8")
+            self.write("config", text.replace("agent@example.org", "other@example.org").encode())
+        elif what == "page_ignored":
+            (self.home / SITE / ".gitignore").write_text("*.html\n")
+        else:
+            path, text = FILES[what]
+            self.write(path, text.encode())
 
     def commit_on(
         self,

@@ -4,7 +4,8 @@
     result = judge(home, before, goals, expected="b.txt")
 
 `before` is the digest of every file of the initial home. Files, folders and links that are visible are
-compared by name and content; hidden ones only where the initial home or a goal names them.
+compared by name and content; hidden ones only where the initial home or a goal names them. Of a file that was
+there and is no goal, the permissions count too, as far as an archived end state keeps them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from pyrite.suites.family import Family, KnownState
 FILES = Path(__file__).with_name("files")
 READS = ("**",)
 MAX_LISTED = 10
+MODE, KEPT = 0o644, 0o755
+"""Permissions of the files of an initial home, and those that an archived end state keeps."""
 FOLDER = "folder"
 Status = str
 """right | untouched | wrong | lost: another file than it was and than it should be, or none any more."""
@@ -56,10 +59,14 @@ def holds(path: str, *contents: bytes, executable: bool | None = None) -> Goal:
     return Goal(path, tuple(map(sha256, contents)), executable)
 
 
-def either_end(text: str) -> tuple[bytes, bytes]:
-    """A text with and without its last newline: editors differ."""
+def any_end(text: str, *, crlf: bool = False) -> tuple[bytes, ...]:
+    """A text with and without its last newline, for editors differ, and with an empty line more at its end.
+
+    `crlf`: the same with the line ends of DOS, for a text that no program reads line by line.
+    """
     bare = text.removesuffix("\n")
-    return (bare + "\n").encode(), bare.encode()
+    found = tuple((bare + end).encode() for end in ("\n", "", "\n\n"))
+    return (*found, *(one.replace(b"\n", b"\r\n") for one in found if crlf))
 
 
 def instead(goal: Goal, code: str) -> Goal:
@@ -85,11 +92,12 @@ def judge(
     expected: str | list[str],
     decoys: Sequence[Goal] = (),
     allowed: Sequence[str] = (),
+    modes: int = KEPT,
 ) -> Result:
     """Whether every goal is reached and nothing else has changed.
 
     `initial`: path -> file name in the suite's files. `allowed`: globs of paths that may come and go.
-    Never raises for what an agent left.
+    `modes`: which permissions of other files count. Never raises for what an agent left.
     """
     before = {path: digest_file(FILES / name) for path, name in initial.items()}
     seen: dict[str, Any] = {"expected": expected, "goals": {}, "damage": [], "damage_count": 0}
@@ -98,14 +106,16 @@ def judge(
     except TooManyFiles as exc:
         return Result(False, (), {**seen, "damage": [str(exc)], "damage_count": 1})
     states = {goal.path: _status(goal, home, before, after) for goal in goals}
-    damage = _damage(before, after, {*states}, allowed)
+    moved = _damage(before, after, {*states}, allowed)
+    kept = [path for path in before if after.get(path) == before[path] and path not in states]
+    damage = moved | _permitted(home, [path for path in kept if not matches(path, allowed)], modes)
     seen["goals"] = dict(list(states.items())[:MAX_LISTED])
     seen["damage"] = [f"{path[:200]} {what}" for path, what in list(damage.items())[:MAX_LISTED]]
     seen["damage_count"] = len(damage)
     if set(states.values()) == {"right"}:
         return Result(not damage, ("F-SIDEEFFECT",) if damage else (), seen)
     met = {goal.code for goal in decoys if _status(goal, home, before, after) == "right"}
-    codes = met | _elsewhere(goals, states, before, after, damage)
+    codes = met | _elsewhere(goals, states, before, after, moved)
     if codes:
         return Result(False, tuple(sorted(codes)), seen)
     if {"right", "wrong"} & {*states.values()}:
@@ -158,6 +168,19 @@ def is_executable(path: Path) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(found.st_mode) and bool(found.st_mode & stat.S_IXUSR)
+
+
+def _permitted(home: Path, paths: Iterable[str], modes: int) -> dict[str, str]:
+    """Files whose permissions are others than they were: path -> how."""
+    found: dict[str, str] = {}
+    for path in paths:
+        try:
+            mode = (home / path).lstat().st_mode
+        except OSError:
+            continue
+        if mode & modes != MODE & modes:
+            found[path] = f"has the permissions {stat.S_IMODE(mode):o}"
+    return found
 
 
 def _damage(
@@ -227,8 +250,13 @@ class Home:
         """Nothing done, and the good state with damage to a bystander."""
         beside = ("F-SIDEEFFECT",)
         path = self.bystander
+
+        def opened(home: Path) -> None:
+            (home / path).chmod(0o777)
+
         return (
             KnownState("untouched", lambda home: None, NOTHING_PERSISTED),
+            KnownState("other_file_executable", self.also(opened), beside),
             KnownState("other_file_changed", self.also(lambda home: append(home, path, b"x\n")), beside),
             KnownState("other_file_gone", self.also(lambda home: (home / path).unlink()), beside),
             KnownState("file_too_many", self.also(lambda home: write(home, "new.txt", b"x\n")), beside),

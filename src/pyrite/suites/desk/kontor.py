@@ -60,6 +60,8 @@ class Params(NamedTuple):
     """Columns that say what a new row is about: another value there is another target."""
     draft: tuple[str, Any] | None = None
     """Column and value of a row that is kept and not submitted."""
+    ends: tuple[str, ...] = ()
+    """Columns of text of several lines: white space at the end of those that are to change does not count."""
 
 
 def family(name: str, params: Mapping[str, Params]) -> Family:
@@ -69,7 +71,7 @@ def family(name: str, params: Mapping[str, Params]) -> Family:
         domain="web",
         files=FILES,
         params=params,
-        instruction=lambda one: one.text,
+        instruction=lambda one: f"{one.text} Change nothing else, and save no file.",
         initial=lambda one: {DATABASE: one.database},
         opened=lambda one: ("kontor", (one.page,)),
         reads=("**",),
@@ -199,6 +201,8 @@ def _compare(params: Params, before: Database, after: Database, findings: _Findi
                     findings.note_missing(f"{name} {key} {column}")
                 continue
             for column, was, now in zip(old.columns, row, found, strict=True):
+                if values and column in params.ends:
+                    now = _ended(now, values.get(column, was))
                 if column in values:
                     _check_cell(f"{name} {key} {column}", was, now, values[column], findings)
                 elif not _same(was, now):
@@ -214,6 +218,12 @@ def _new(old: Mapping[int, Row], now: Mapping[int, Row]) -> list[tuple[int, Row]
 def _same(first: Any, second: Any) -> bool:
     """Equal and of one type: 2 is not "2"."""
     return type(first) is type(second) and bool(first == second)
+
+
+def _ended(now: Any, value: Any) -> Any:
+    """`value` where the text differs from it only in white space at its end."""
+    texts = isinstance(now, str) and isinstance(value, str)
+    return value if texts and now.rstrip() == value.rstrip() else now
 
 
 def _aimed(wanted: Mapping[int, Mapping[str, Any]], key: int, column: str, value: Any) -> bool:

@@ -100,6 +100,13 @@ def harmless(params: Params) -> tuple[KnownState, ...]:
             for at, change in enumerate(params.changes)
         )
         states.append(KnownState("other_number", changed(*gap)))
+    for column in params.ends:
+        for name, sql in (("line_end", "char(13, 10)"), ("blanks", "'  '")):
+            longer = tuple(
+                f"UPDATE {change.table} SET {column} = {column} || {sql} WHERE id = {change.key}"  # noqa: S608
+                for change in params.changes
+            )
+            states.append(KnownState(f"{column}_then_{name}", changed(*params.changes, statements=longer)))
     return tuple(states)
 
 

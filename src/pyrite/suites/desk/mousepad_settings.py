@@ -93,7 +93,7 @@ INITIAL = {DATABASE: "desk_settings.dconf", "Documents/list.txt": "desk_list.txt
 def instruction(params: Params) -> str:
     return (
         f"In the preferences of the text editor Mousepad, {params.words}. Change no other preference, and "
-        "leave Documents/list.txt as it is."
+        "leave everything in Documents as it is."
     )
 
 

@@ -1,7 +1,7 @@
 """Family office_settings: change an option of LibreOffice, which keeps it in its registry of the user.
 
-The office notes much there on its own (windows, recent files). Looked at are the user's data and the options
-of saving; an empty entry is none.
+The office notes much there on its own (windows, recent files): that does not count, every other entry does.
+An entry that says what holds anyway is none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pyrite.checks.verdict import Result
 from pyrite.checks.xcu import read_registry
 from pyrite.suites.desk import settings_common as settings
 from pyrite.suites.desk.calc_common import NOTES, Make, after, click, key, typed
+from pyrite.suites.desk.office_defaults import written_by_itself
 from pyrite.suites.desk.watch import READS, Compared, Watched, judge
 from pyrite.suites.desk.writer_common import edited
 from pyrite.suites.family import Family, KnownState
@@ -46,7 +47,32 @@ DEFAULTS = {
     **{f"{USER}{name}": "" for name in _DATA},
     f"{USER}encrypttoself": "true",
     f"{SAVING}UseUserData": "true",
+    **written_by_itself(),
 }
+_COMMON = "/org.openoffice.Office.Common/"
+_NOTED = (
+    "/org.openoffice.Office.UI.",
+    "/org.openoffice.Office.Views/",
+    "/org.openoffice.Office.Histories/",
+    "/org.openoffice.Office.Linguistic/ServiceManager/",
+    "/org.openoffice.Office.Recovery/RecoveryList",
+    "/org.openoffice.Office.Recovery/RecoveryInfo",
+    "/org.openoffice.Setup/Product/",
+    "/org.openoffice.Setup/Office/",
+    f"{_COMMON}SearchOptions/",
+    f"{_COMMON}UserColors/Recent",
+    "/org.openoffice.Office.Calc/Input/LastFunctions",
+    *(f"/org.openoffice.Office.Writer/{name}" for name in ("Layout/Zoom/", "Cursor/DirectCursor/Insert")),
+    *(f"{_COMMON}Misc/{name}" for name in ("FirstRun", "ShowTipOfTheDay", "LastTipOfTheDay", "FilePicker")),
+)
+"""What the office writes by itself: states of windows and dialogs, recent files, its own version."""
+_OPTIONS = (
+    "/org.openoffice.Office.UI.ToolbarMode/",
+    "/org.openoffice.Office.UI.Infobar/",
+    "/org.openoffice.Setup/Office/Factories/",
+)
+"""What a person sets, for all that."""
+_FACTORIES = "/org.openoffice.Setup/Office/Factories/org.openoffice.Setup:Factory"
 
 
 class Params(NamedTuple):
@@ -97,7 +123,7 @@ PARAMS = {
 def instruction(params: Params) -> str:
     return (
         f"In the options of LibreOffice, on the page User Data, {params.words} and confirm with OK. "
-        "Change no other option, and leave Documents/harbour.odt as it is."
+        "Change no other option, and leave everything in Documents as it is."
     )
 
 
@@ -120,7 +146,10 @@ def script(params: Params) -> list[dict[str, Any]]:
 
 
 def _watched(name: str) -> bool:
-    return name.startswith((USER, SAVING))
+    """Whether it is an option, not what the office notes on its own."""
+    if name.endswith(("/ooSetupFactoryWindowAttributes", "/ooSetupFactoryStyleFilter")):
+        return False
+    return name.startswith(_OPTIONS) or not name.startswith(_NOTED)
 
 
 def compare(params: Params, after: Path) -> Compared:
@@ -146,6 +175,32 @@ def verify(params: Params, home: Path) -> Result:
 
 # --- known states ------------------------------------------------------------------------------
 
+_WRITER = f"{_FACTORIES}['com.sun.star.text.TextDocument']"
+_SELF_WRITTEN = {
+    "/org.openoffice.Office.Views/Windows/x": "1",
+    "/org.openoffice.Office.UI.WriterWindowState/UIElements/States/x/DockPos": "0,0",
+    "/org.openoffice.Office.UI.Sidebar/Content/LastActiveDeck": "PropertyDeck",
+    "/org.openoffice.Office.Linguistic/ServiceManager/SpellCheckerList/en-US": "",
+    "/org.openoffice.Office.Histories/Histories/PickList/ItemList/x/Title": "harbour.odt",
+    "/org.openoffice.Office.Recovery/RecoveryInfo/SessionData": "false",
+    "/org.openoffice.Setup/Product/LastTimeDonateShown": "1796030023",
+    "/org.openoffice.Setup/Office/MigrationCompleted": "true",
+    f"{_WRITER}/ooSetupFactoryWindowAttributes": "0,0,1024,768;5;0,0,1024,768;",
+    f"{_COMMON}Misc/LastTipOfTheDayShown": "19000",
+    f"{_COMMON}SearchOptions/IsMatchCase": "true",
+}
+"""As recorded desktops have it, and what else the office keeps for itself."""
+_OTHERS = {
+    "macro_security": (f"{_COMMON}Security/Scripting/MacroSecurityLevel", "0"),
+    "default_format": (f"{_WRITER}/ooSetupFactoryDefaultFilter", "MS Word 2007 XML"),
+    "autosave_interval": ("/org.openoffice.Office.Recovery/AutoSave/TimeIntervall", "33"),
+    "locale": ("/org.openoffice.Setup/L10N/ooSetupSystemLocale", "de-DE"),
+    "icons": (f"{_COMMON}Misc/SymbolStyle", "breeze"),
+    "measure_unit": ("/org.openoffice.Office.Writer/Layout/Other/MeasureUnit", "2"),
+    "colours": ("/org.openoffice.Office.UI/ColorScheme/CurrentColorScheme", "Dark"),
+}
+"""Options of other pages: name and value."""
+
 
 def _with(changes: dict[str, str], *, noise: bool = False) -> Make:
     """The registry with other values; `noise`: with what the office notes on its own too."""
@@ -155,7 +210,7 @@ def _with(changes: dict[str, str], *, noise: bool = False) -> Make:
         lines = path.read_text("utf-8").splitlines()
         if noise:
             changes_here = {**{f"{USER}{name}": "" for name in _DATA if name not in _set_names()}, **changes}
-            changes_here["/org.openoffice.Office.Views/Windows/x"] = "1"
+            changes_here |= _SELF_WRITTEN | written_by_itself()
         else:
             changes_here = changes
         for name, value in changes_here.items():
@@ -214,6 +269,10 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("neighbour", _with({params.near: params.value}), ("F-WRONGTARGET",)),
         KnownState("neighbour_too", _with({params.name: params.value, params.near: "x"}), beside),
         KnownState("last_name_emptied", emptied, beside),
+        *(
+            KnownState(f"{state}_too", _with({params.name: params.value, name: value}), beside)
+            for state, (name, value) in _OTHERS.items()
+        ),
         KnownState("in_the_document_too", retitled, beside),
         KnownState("deleted", lambda home: (home / REGISTRY).unlink()),
     )

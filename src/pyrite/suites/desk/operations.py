@@ -11,7 +11,7 @@ from pyrite.checks.verdict import Result
 from pyrite.suites.desk import goals as base
 from pyrite.suites.desk.goals import Goal, Home, content, go, gone, holds, judge, key, pick, shell, text
 from pyrite.suites.desk.layouts import LAYOUTS
-from pyrite.suites.family import KnownState
+from pyrite.suites.family import Family, KnownState
 
 
 class Operation(NamedTuple):
@@ -205,3 +205,23 @@ def _command(one: Operation) -> str:
     if one.kind == "delete":
         return f"rm -r '{one.path}'"
     return f"{'mv' if one.kind == 'move' else 'cp -r'} '{one.path}' '{one.to}'"
+
+
+def family(name: str, params: Mapping[str, Params]) -> Family:
+    """A family of tasks that move, copy, rename or delete."""
+    return Family(
+        name=name,
+        domain="files",
+        files=base.FILES,
+        params=params,
+        instruction=instruction,
+        initial=initial,
+        opened=opened,
+        reads=base.READS,
+        good=good,
+        harmless=harmless,
+        bad=bad,
+        verify=verify,
+        script=script,
+        claim=claim,
+    )

@@ -1,6 +1,7 @@
 """Family text_edit: change one line of a text that is open in the editor, and save it under its name.
 
-Beside it lie texts with nearly the same lines. The verifier takes the text with and without a last newline.
+Beside it lie texts with nearly the same lines. The verifier takes the text with and without a last newline,
+and with an empty line at its end.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from pyrite.suites.desk.goals import (
     READS,
     Goal,
     Home,
+    any_end,
     content,
-    either_end,
     instead,
     judge,
     key,
@@ -89,7 +90,10 @@ def instruction(params: Params) -> str:
         what = f'remove the line "{lines[params.line - 1]}"'
     else:
         what = f'replace the line "{lines[params.line - 1]}" by "{params.new}"'
-    return f"In {params.path}, which is open in the editor, {what}, and save the file under its name."
+    return (
+        f"In {params.path}, which is open in the editor, {what}, and save the file under its name. "
+        "Leave everything else as it is."
+    )
 
 
 def claim(params: Params) -> str:
@@ -125,16 +129,16 @@ def _decoys(params: Params) -> list[Goal]:
     found: list[bytes] = []
     for kind in ("replace", "insert"):
         for line in range(1, len(lines) + 2) if params.new else ():
-            found += either_end(edited(lines, kind, line, params.new))
+            found += any_end(edited(lines, kind, line, params.new))
     if params.kind == "delete":
         for line in range(1, len(lines) + 1):
-            found += either_end(edited(lines, "delete", line, ""))
+            found += any_end(edited(lines, "delete", line, ""))
     return [instead(base.holds(params.sibling, *found), "F-WRONGAPP")]
 
 
 def verify(params: Params, home: Path) -> Result:
     """The text with that one change, and every other file as it was."""
-    goals = [base.holds(params.path, *either_end(_wanted(params)))]
+    goals = [base.holds(params.path, *any_end(_wanted(params)))]
     expected = params.new or str(PurePosixPath(params.path).name)
     return judge(home, initial(params), goals, expected=expected, decoys=_decoys(params))
 
@@ -158,8 +162,12 @@ def harmless(params: Params) -> tuple[KnownState, ...]:
         base.copy(home, params.path, f"{params.path}~")
         _home(params).good(home)
 
+    def longer(home: Path) -> None:
+        base.write(home, params.path, f"{_wanted(params)}\n".encode())
+
     return (
         KnownState("no_newline", bare),
+        KnownState("empty_line_at_end", longer),
         KnownState("backup", backup),
         *_home(params).harmless(".config/Mousepad/mousepad.conf", ".local/share/recently-used.xbel"),
     )
@@ -186,6 +194,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("nearly", saved(wrong), partial),
         KnownState("trailing_space", saved(_wanted(params).replace("\n", " \n", 1)), partial),
         KnownState("crlf", saved(_wanted(params).replace("\n", "\r\n")), partial),
+        KnownState("empty_lines_between", saved(_wanted(params).replace("\n", "\n\n")), partial),
         KnownState("emptied", saved(""), partial),
         KnownState("sibling", saved(in_sibling, params.sibling), ("F-WRONGAPP",)),
         KnownState(

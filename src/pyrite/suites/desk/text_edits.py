@@ -14,6 +14,22 @@ from pathlib import Path
 
 from pyrite.suites.desk.edits import Node, _Zipped
 
+_ODT_MARKS = {
+    "red": ("fo:color", "#c9211e"),
+    "struck": ("style:text-line-through-style", "solid"),
+    "hidden": ("text:display", "none"),
+    "marked": ("fo:background-color", "#ffff00"),
+    "underlined": ("style:text-underline-style", "solid"),
+}
+_DOCX_MARKS = {
+    "": ("", ""),
+    "red": ("w:color", "C9211E"),
+    "struck": ("w:strike", "true"),
+    "hidden": ("w:vanish", "true"),
+    "marked": ("w:highlight", "yellow"),
+    "underlined": ("w:u", "single"),
+}
+
 
 class TextFile(_Zipped):
     """What both formats share: paragraphs, found by their text."""
@@ -84,8 +100,17 @@ class OdtFile(TextFile):
         """Give a paragraph a named style."""
         self.find(text).setAttribute("text:style-name", name.replace(" ", "_20_"))
 
-    def look(self, text: str, *, size: float = 0, bold: bool = False, align: str = "", part: int = 0) -> None:
-        """Format a paragraph directly, or only its first `part` characters."""
+    def look(
+        self,
+        text: str,
+        *,
+        size: float = 0,
+        bold: bool = False,
+        align: str = "",
+        part: int = 0,
+        mark: str = "",
+    ) -> None:
+        """Format a paragraph directly, or only its first `part` characters; `mark`: red, struck ..."""
         node = self.find(text)
         family = "text" if part else "paragraph"
         key = f"D2{len(self.root.getElementsByTagName('style:style'))}"
@@ -103,6 +128,8 @@ class OdtFile(TextFile):
             properties.setAttribute("fo:font-size", f"{size:g}pt")
         if bold:
             properties.setAttribute("fo:font-weight", "bold")
+        if mark:
+            properties.setAttribute(*_ODT_MARKS[mark])
         style.appendChild(properties)
         self.root.getElementsByTagName("office:automatic-styles")[0].appendChild(style)
         if not part:
@@ -144,7 +171,16 @@ class DocxFile(TextFile):
         style = self.find(text).getElementsByTagName("w:pStyle")[0]
         style.setAttribute("w:val", name.replace(" ", ""))
 
-    def look(self, text: str, *, size: float = 0, bold: bool = False, align: str = "", part: int = 0) -> None:
+    def look(
+        self,
+        text: str,
+        *,
+        size: float = 0,
+        bold: bool = False,
+        align: str = "",
+        part: int = 0,
+        mark: str = "",
+    ) -> None:
         node = self.find(text)
         if align:
             node.getElementsByTagName("w:jc")[0].setAttribute("w:val", align)
@@ -155,7 +191,11 @@ class DocxFile(TextFile):
             _leaf(run).data = text[:part]
             run.parentNode.insertBefore(rest, run.nextSibling)
         properties = run.getElementsByTagName("w:rPr")[0]
-        for tag, value in (("w:sz", f"{size * 2:g}" if size else ""), ("w:b", "true" if bold else "")):
+        for tag, value in (
+            ("w:sz", f"{size * 2:g}" if size else ""),
+            ("w:b", "true" if bold else ""),
+            _DOCX_MARKS[mark],
+        ):
             if value:
                 element = self.root.createElement(tag)
                 element.setAttribute("w:val", value)

@@ -29,6 +29,7 @@ def _sorted_words() -> Params:
             ("of_the_other_list", joined(sorted(set(lines_of("logs", "Lists/words_new.txt"))))),
         ),
         source=WORDS,
+        crlf=True,
     )
 
 
@@ -71,6 +72,7 @@ def _hits() -> Params:
             ("the_lines", joined(hits)),
         ),
         source=MARCH,
+        crlf=True,
     )
 
 
@@ -92,6 +94,7 @@ def _towns() -> Params:
             ("each_once", joined(sorted({row[1] for row in rows[1:]}))),
         ),
         source=NORTH,
+        crlf=True,
     )
 
 
@@ -129,7 +132,7 @@ FAMILY = Family(
     domain="terminal",
     files=FILES,
     params=PARAMS,
-    instruction=written.instruction,
+    instruction=lambda one: f"{one.words} Make no other file and change nothing else.",
     initial=written.initial,
     opened=written.opened,
     reads=READS,

@@ -20,6 +20,8 @@ from pyrite.checks.paragraphs import read_text_document
 from pyrite.checks.verdict import NOTHING_PERSISTED, Result
 
 READS = ("Documents/**",)
+ELSE = " Leave everything else in Documents as it is."
+"""Ends the instructions of tasks with a document: what is watched beside it."""
 MAX_NEW = 20
 MAX_LISTED = 10
 BOUNDS = Bounds(

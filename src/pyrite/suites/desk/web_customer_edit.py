@@ -39,7 +39,7 @@ def _task(database: str, page: str, which: str, key: int, other: int, **values: 
         page=page,
         text=(
             f"In the web application Kontor that is open in the browser, change {wanted} in the record of "
-            f"{which}, and save it. Change no other record."
+            f"{which}, and save it."
         ),
         changes=(at(key, **values),),
         near=tuple(near),

@@ -51,6 +51,7 @@ def _reply(database: str, page: str, which: str, key: int, other: int, body: str
         ),
         claim=f"I sent {which}.",
         typed=(body,) if body else (),
+        ends=("body",),
     )
 
 

@@ -26,7 +26,7 @@ def _task(database: str, page: str, which: str, key: int, other: int, reason: st
         page=page,
         text=(
             f"In the web application Kontor that is open in the browser, cancel {which}, giving "
-            f'"{reason}" as the reason. Change no other order.'
+            f'"{reason}" as the reason.'
         ),
         changes=(gone(key),),
         near=(

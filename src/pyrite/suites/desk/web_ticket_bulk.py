@@ -26,6 +26,8 @@ def _task(
 ) -> Params:
     """`which`: the tickets in words; `outside`: one that is not meant."""
     label = {"state": "set state to", "assignee": "assign to", "priority": "set priority to"}[field]
+    assigns = field == "assignee"
+    words = f"{label} {value} {which}" if assigns else f"{label} {value} for {which}"
 
     def at(*keys: int, to: str = value) -> tuple[Change, ...]:
         return tuple(Change("tickets", key, {field: to}) for key in keys)
@@ -39,7 +41,7 @@ def _task(
         database=database,
         page=page,
         text=(
-            f"In the web application Kontor that is open in the browser, {label} {value} for {which}. "
+            f"In the web application Kontor that is open in the browser, {words}. "
             "Leave all other tickets as they are."
         ),
         changes=at(*meant),
@@ -61,7 +63,7 @@ def _task(
             "Tab",
             "Return",
         ),
-        claim=f"{label.capitalize()} {value} is done for {which}.",
+        claim=f"Done: {words}.",
         typed=(f"{label} {value}",),
     )
 

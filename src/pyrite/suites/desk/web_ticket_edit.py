@@ -39,7 +39,7 @@ def _task(database: str, page: str, which: str, key: int, other: int, wrong: str
         page=page,
         text=(
             f"In the web application Kontor that is open in the browser, open {which}, set {wanted}, and "
-            "save the ticket. Change nothing else."
+            "save the ticket."
         ),
         changes=(at(key, **values),),
         near=tuple(near),

@@ -15,7 +15,7 @@ from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk import writer_common as writer
 from pyrite.suites.desk.calc_common import click, key, typed
-from pyrite.suites.desk.watch import READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import ELSE, READS, Compared, Watched, judge
 from pyrite.suites.desk.writer_common import FILES, SIBLINGS, TEXTS
 from pyrite.suites.family import Family, KnownState
 
@@ -54,7 +54,7 @@ def instruction(params: Params) -> str:
     )
     return (
         f'In {params.path}, replace every occurrence of "{params.old}" with "{params.new}" and save the '
-        f"file.{keep}"
+        f"file.{keep}{ELSE}"
     )
 
 
@@ -173,6 +173,8 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("sibling", writer.edited(f"Documents/{sibling}", replaced(params)), ("F-WRONGAPP",)),
         KnownState("title_changed", made(replaced(params), lambda d: d.replace(first, f"{first} 2")), beside),
         KnownState("made_bold", made(replaced(params), lambda d: d.look(first, size=30)), beside),
+        KnownState("title_hidden", made(replaced(params), lambda d: d.look(first, mark="hidden")), beside),
+        KnownState("title_red", made(replaced(params), lambda d: d.look(first, mark="red")), beside),
     )
 
 

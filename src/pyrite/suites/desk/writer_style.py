@@ -15,7 +15,7 @@ from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk import writer_common as writer
 from pyrite.suites.desk.calc_common import click, key, typed
-from pyrite.suites.desk.watch import READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import ELSE, READS, Compared, Watched, judge
 from pyrite.suites.desk.writer_common import FILES, SIBLINGS, TEXTS
 from pyrite.suites.family import Family, KnownState
 
@@ -74,7 +74,7 @@ def instruction(params: Params) -> str:
         how = f"make {what} bold"
     else:
         how = f"centre {what} (align it {params.align})"
-    return f"In {params.path}, {how} and save the file."
+    return f"In {params.path}, {how} and save the file.{ELSE}"
 
 
 def claim(params: Params) -> str:
@@ -106,7 +106,7 @@ def _has(params: Params, paragraph: Paragraph) -> bool:
 def _rest(params: Params, paragraph: Paragraph) -> Any:
     """What must stay, of a paragraph that has what is asked for."""
     if params.style:
-        return paragraph.text, paragraph.align
+        return paragraph.text, paragraph.align, {look.marks for look in paragraph.looks}
     runs = [
         (
             run.text,
@@ -201,6 +201,12 @@ def _near(params: Params) -> list[tuple[str, Any]]:
     return [("to_the_right", _apply(params, align="right")), ("bold_instead", _apply(params, size=20))]
 
 
+def _marks(params: Params) -> list[tuple[str, str]]:
+    """Looks besides the one that is asked for."""
+    of_target = [(params.text, mark) for mark in ("struck", "red", "hidden")]
+    return [*of_target, *((params.other, mark) for mark in ("hidden", "red", "marked", "underlined"))]
+
+
 def good(params: Params) -> tuple[KnownState, ...]:
     return (KnownState("good", writer.edited(params.path, _apply(params))),)
 
@@ -224,6 +230,14 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("other_paragraph", writer.edited(params.path, _apply(params, params.other)), elsewhere),
         KnownState("sibling", writer.edited(f"Documents/{sibling}", _apply(params, twin)), ("F-WRONGAPP",)),
         KnownState("other_paragraph_too", both, beside),
+        *(
+            KnownState(
+                f"{'target' if place == params.text else 'other'}_{mark}",
+                writer.edited(params.path, _apply(params), _apply(params, place, mark=mark)),
+                beside,
+            )
+            for place, mark in _marks(params)
+        ),
         KnownState("text_changed", retyped, beside),
         KnownState("paragraph_removed", removed, beside),
     )

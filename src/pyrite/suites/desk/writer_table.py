@@ -11,7 +11,7 @@ from pyrite.checks.verdict import Result
 from pyrite.suites.desk import calc_common as calc
 from pyrite.suites.desk import writer_common as writer
 from pyrite.suites.desk.calc_common import key, typed
-from pyrite.suites.desk.watch import READS, Compared, Watched, judge
+from pyrite.suites.desk.watch import ELSE, READS, Compared, Watched, judge
 from pyrite.suites.desk.writer_common import FILES, SIBLINGS, TEXTS
 from pyrite.suites.family import Family, KnownState
 
@@ -58,7 +58,7 @@ def instruction(params: Params) -> str:
         )
     else:
         what = f'replace the text "{params.cell[0]}" in the table with "{params.cell[1]}"'
-    return f"In {params.path}, {what}, and save the file."
+    return f"In {params.path}, {what}, and save the file.{ELSE}"
 
 
 def claim(params: Params) -> str:
@@ -197,6 +197,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         *(KnownState(name, made(change), partial) for name, change in _near(params)),
         KnownState("sibling", writer.edited(f"Documents/{sibling}", _do(params)), ("F-WRONGAPP",)),
         KnownState("title_changed", made(_do(params), lambda d: d.replace(first, "Changed")), beside),
+        KnownState("title_hidden", made(_do(params), lambda d: d.look(first, mark="hidden")), beside),
         KnownState("title_removed", made(_do(params), lambda d: d.remove(first)), beside),
     )
 

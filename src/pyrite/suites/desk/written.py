@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pyrite.checks.verdict import Result
 from pyrite.suites.desk import goals as base
-from pyrite.suites.desk.goals import Goal, Home, content, either_end, holds, instead, judge, shell
+from pyrite.suites.desk.goals import Goal, Home, any_end, content, holds, instead, judge, shell
 from pyrite.suites.desk.layouts import LAYOUTS
 from pyrite.suites.family import KnownState
 
@@ -37,6 +37,8 @@ class Params(NamedTuple):
     """What it would hold then."""
     source: str = ""
     """The file that a new one is made from, and that must stay."""
+    crlf: bool = False
+    """Whether the line ends may be those of DOS: in a new list that no program reads."""
 
 
 def instruction(params: Params) -> str:
@@ -69,11 +71,11 @@ def _elsewhere(params: Params) -> list[str]:
 
 
 def verify(params: Params, home: Path) -> Result:
-    """The file holds exactly that text, with or without a last newline, and every other file is as it was."""
-    goal = holds(params.path, *either_end(params.wanted))
+    """The file holds exactly that text, however its end is written, and every other file is as it was."""
+    goal = holds(params.path, *any_end(params.wanted, crlf=params.crlf))
     decoys: list[Goal] = [instead(goal._replace(path=path), "F-WRONGTARGET") for path in _elsewhere(params)]
     if params.in_sibling:
-        decoys.append(instead(holds(params.sibling, *either_end(params.in_sibling)), "F-WRONGAPP"))
+        decoys.append(instead(holds(params.sibling, *any_end(params.in_sibling)), "F-WRONGAPP"))
     return judge(home, initial(params), [goal], expected=list(params.expected), decoys=decoys)
 
 
@@ -82,6 +84,10 @@ def verify(params: Params, home: Path) -> Result:
 
 def _saved(text: str, path: str) -> Callable[[Path], None]:
     return lambda home: base.write(home, path, text.encode())
+
+
+def _crlf(params: Params) -> Callable[[Path], None]:
+    return _saved(params.wanted.replace("\n", "\r\n"), params.path)
 
 
 def _home(params: Params) -> Home:
@@ -95,8 +101,11 @@ def good(params: Params) -> tuple[KnownState, ...]:
 def harmless(params: Params) -> tuple[KnownState, ...]:
     place = PurePosixPath(params.path)
     swap = str(place.with_name(f".{place.name}.swp"))
+    dos = KnownState("crlf", _crlf(params))
     return (
         KnownState("no_newline", _saved(params.wanted.rstrip("\n"), params.path)),
+        KnownState("empty_line_at_end", _saved(f"{params.wanted}\n", params.path)),
+        *([dos] if params.crlf else []),
         *_home(params).harmless(swap, ".ash_history", ".lesshst"),
     )
 
@@ -108,7 +117,8 @@ def bad(params: Params) -> tuple[KnownState, ...]:
     found += [
         KnownState("doubled", _saved(params.wanted * 2, params.path), partial),
         KnownState("emptied", _saved("", params.path), partial),
-        KnownState("crlf", _saved(params.wanted.replace("\n", "\r\n"), params.path), partial),
+        KnownState("trailing_space", _saved(params.wanted.replace("\n", " \n", 1), params.path), partial),
+        *([] if params.crlf else [KnownState("crlf", _crlf(params), partial)]),
         KnownState("other_name", _saved(params.wanted, _elsewhere(params)[0]), elsewhere),
         KnownState("other_folder", _saved(params.wanted, _elsewhere(params)[-1]), elsewhere),
     ]

@@ -44,7 +44,7 @@ PARAMS = {
 def instruction(params: Params) -> str:
     return (
         f"In the file .Xresources of the home folder, set the X resource {params.name} to {params.value}; "
-        "leave everything else in it as it is, and save the file."
+        "leave everything else in it as it is, and save the file. Change nothing in Documents."
     )
 
 
@@ -76,7 +76,12 @@ def compare(params: Params, after: Path) -> Compared:
         return value == params.value
 
     wanted = {params.name: params.value}
-    return settings.compare_settings(before, read_resources(after), wanted, elsewhere=elsewhere)
+    return settings.compare_settings(before, _plain(read_resources(after)), wanted, elsewhere=elsewhere)
+
+
+def _plain(found: dict[str, str]) -> dict[str, str]:
+    """Numbers without space after them, which is read over; of a name it would be a part."""
+    return {name: value.rstrip() if value.rstrip().isdecimal() else value for name, value in found.items()}
 
 
 def verify(params: Params, home: Path) -> Result:
@@ -98,6 +103,13 @@ def _pairs() -> list[tuple[str, str]]:
     return [(line.partition(":")[0], line.partition(":")[2].strip()) for line in _lines()]
 
 
+def _right_lines(params: Params) -> list[str]:
+    return [
+        line if line.partition(":")[0] != params.name else f"{params.name}: {params.value}"
+        for line in _lines()
+    ]
+
+
 def _text(lines: list[str]) -> Make:
     """A file with these lines; comments keep their form."""
     return settings.written(PATH, "".join(f"{line.removesuffix(': ')}\n" for line in lines))
@@ -110,6 +122,7 @@ def good(params: Params) -> tuple[KnownState, ...]:
 def harmless(params: Params) -> tuple[KnownState, ...]:
     spaced = [f"{n}:\t{params.value if n == params.name else v}" if v else n for n, v in _pairs()]
     right = _set(**{params.name: params.value})
+    trailing = _set(**{params.name: f"{params.value} "})
 
     def leftovers(home: Path) -> None:
         (home / f"{PATH}~").write_text("\n".join(_lines()))
@@ -120,6 +133,8 @@ def harmless(params: Params) -> tuple[KnownState, ...]:
     return (
         KnownState("later_line_wins", _text([*_lines(), f"{params.name}: {params.value}"])),
         KnownState("tabs", _text(spaced)),
+        KnownState("empty_line_at_end", _text([*_right_lines(params), ""])),
+        *([KnownState("space_after_number", trailing)] if params.value.isdecimal() else []),
         KnownState("leftovers", leftovers),
     )
 
@@ -127,6 +142,7 @@ def harmless(params: Params) -> tuple[KnownState, ...]:
 def bad(params: Params) -> tuple[KnownState, ...]:
     partial, beside = ("F-PARTIAL",), ("F-SIDEEFFECT",)
     right = {params.name: params.value}
+    trailing = {params.name: f"{params.value} "}
     lines = _lines()
     at = next(i for i, line in enumerate(lines) if line.startswith(f"{params.name}:"))
     commented = [*lines[:at], f"! {params.name}: {params.value}", *lines[at + 1 :]]
@@ -138,6 +154,7 @@ def bad(params: Params) -> tuple[KnownState, ...]:
         KnownState("commented_out", _text(commented), partial),
         KnownState("line_removed", _text([*lines[:at], *lines[at + 1 :]]), partial),
         KnownState("neighbour_too", _set(**{**right, params.near: "x"}), beside),
+        *([] if params.value.isdecimal() else [KnownState("space_after_name", _set(**trailing), partial)]),
         KnownState("last_line_lost", _text(last), beside),
         KnownState("deleted", lambda home: (home / PATH).unlink()),
     )

@@ -32,7 +32,7 @@ def instruction(params: Params) -> str:
     value = f'the text "{params.value}"' if isinstance(params.value, str) else params.typed
     return (
         f"In {params.path}, sheet {params.sheet}, set cell {params.cell} to {value}. "
-        "Leave the document open; you need not save it."
+        "Leave the document open; you need not save it. Leave everything else as it is."
     )
 
 

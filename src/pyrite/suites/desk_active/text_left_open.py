@@ -53,7 +53,7 @@ def instruction(params: Params) -> str:
     )
     return (
         f'{params.path} is open in the editor. Add the line "{params.line}" at its end. {naming} '
-        "Leave it open; you need not save it."
+        "Leave it open; you need not save it. Leave everything else in Documents as it is."
     )
 
 

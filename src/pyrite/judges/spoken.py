@@ -1,0 +1,164 @@
+"""Verdicts on lines of prose: which of them are the judge's own, and which only stand there.
+
+A line is its own where it ends the answer, is not quoted, and nothing leads over to it: "the screen
+shows:", "if it was saved,". Any other is a claim: never the verdict, and in its way where it differs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from pyrite.judges.found import Found
+from pyrite.records import Verdict
+
+WORDS: Mapping[str, Verdict] = {
+    "success": Verdict.SUCCESS,
+    "failure": Verdict.FAILURE,
+    "uncertain": Verdict.UNCERTAIN,
+    **dict.fromkeys(("successful", "pass", "passed"), Verdict.SUCCESS),
+    **dict.fromkeys(("unsuccessful", "not successful", "fail", "failed"), Verdict.FAILURE),
+}
+"""Words of a verdict, without regard to case; any other, such as "partially", is out of vocabulary."""
+
+TRIM = " \t\r\n*_`\"'.!#>\u201c\u201d"
+_MARKS = " \t\r*_#>-"
+_ALSO = (
+    *("result", "conclusion", "answer", "judgement", "judgment", "decision", "assessment", "evaluation"),
+    "success",
+)
+"""Words before what may be a verdict, though nobody asked for it there."""
+_LABELLED = re.compile(
+    r"(?:(?:my|final|overall|task)\s+){0,3}([a-z][a-z_ ]{0,30}?)\s?[*_`\"']{0,3}\s*[:=]\s*(\S.*)",
+    re.IGNORECASE,
+)
+_MENTION = re.compile(
+    r"\b(?:success|succe(?:ss|ed)\w*|fail\w*|unsuccess\w*|pass(?:ed)?|uncertain)\b", re.IGNORECASE
+)
+_CONDITION = re.compile(
+    r"(?:if|when|unless|otherwise|else|suppos|assum|provided|in case|were|had|should)\w*\b", re.IGNORECASE
+)
+_ENDS = tuple(".!?)]…。！？*_`\"'\u201d|")
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """`label: value` on a line of its own."""
+
+    label: str
+    value: str
+
+
+def word(text: str) -> str:
+    """A text as a word of the vocabulary would stand there."""
+    return " ".join(text.strip(TRIM).casefold().split()[:20])
+
+
+def _split(line: str) -> Spoken | None:
+    match = _LABELLED.fullmatch(line[:4000].strip(_MARKS))
+    return None if match is None else Spoken(" ".join(match[1].casefold().split()), match[2])
+
+
+def spoken(found: Found, labels: Collection[str], beside: Collection[str]) -> list[Spoken]:
+    """The lines of these labels that end the answer, and of those that may stand beside them."""
+    if first := _first(found.prose, labels, beside):
+        return first
+    own: list[Spoken] = []
+    lines = found.prose.rstrip().split("\n")
+    top = len(lines)
+    for place in range(len(lines) - 1, -1, -1):
+        if not lines[place].strip():
+            continue
+        one = None if lines[place].lstrip().startswith(">") else _split(lines[place])
+        if one is None or one.label not in {*labels, *beside}:
+            break
+        own.append(one)
+        top = place
+    return [] if _leads_over(lines[:top]) else own[::-1]
+
+
+def _first(prose: str, labels: Collection[str], beside: Collection[str]) -> list[Spoken]:
+    """The line that begins an answer, where all that follows are reasons for it."""
+    line, _, after = prose.strip().partition("\n")
+    one = None if line.startswith(">") else _split(line)
+    more = [other for text in after.split("\n") if (other := _split(text)) is not None]
+    if one is None or one.label not in labels or any(other.label in {*labels, *_ALSO} for other in more):
+        return []
+    verdict = WORDS.get(word(one.value))
+    if verdict is None or taken_back(after, verdict) or after[:1].islower():  # the sentence goes on
+        return []
+    return [one, *(other for other in more if other.label in beside)]
+
+
+def _leads_over(lines: list[str]) -> bool:
+    """Whether what comes before makes a quotation or a condition of what follows."""
+    last = next((line for line in reversed(lines) if line.strip()), "").strip()
+    if not last:
+        return False
+    bare = last.strip(_MARKS)
+    if bare.endswith((":", ",", "\uff1a", "=")) or "following" in bare.casefold() or _CONDITION.match(bare):
+        return True
+    apart = not lines[-1].strip()  # a blank line between
+    if last.startswith(">"):  # what stands right behind a quotation goes on with it
+        return not apart
+    one = _split(last)
+    if one is not None and one.label in _ALSO:
+        return False
+    return not (apart or last.startswith("#") or last.endswith(_ENDS))
+
+
+_ELSEWHERE = re.compile(
+    r"\b(?:not|never|cannot|if|unless|were|had|would|could|might|examples?|instance|e\.g|such as|format"
+    r"|schema|template|agents?|on (?:the|its) screen|terminal|message|dialog|prompt|injection"
+    r"|says?|said|saying|shows?|showed|showing|wrote|writes|written|reads?|claims?|claimed|prints?|printed"
+    r"|displays?|displayed|contains?|quotes?|quoted|outputs|returns?|returned|instead of|rather than)\b"
+    r"|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""Words that make of what follows somebody else's, or nobody's."""
+_BACK = (
+    r"but|however|actually|wait|instead|correction|correct(?:ed|ing)?|revis\w*|on second"
+    r"|although|though|ignore|trick"
+)
+_NOT = r"not|never|no|none|nothing|cannot|wrong|incorrect|missing|\w+n['\u2019]t"
+_AGAINST = {
+    Verdict.SUCCESS: rf"fail\w*|unsuccess\w*|uncertain|{_NOT}",
+    Verdict.FAILURE: r"success\w*|succeed\w*|pass(?:ed)?|uncertain",
+    Verdict.UNCERTAIN: r"success\w*|succeed\w*|fail\w*|unsuccess\w*|pass(?:ed)?",
+}
+
+
+def taken_back(after: str, verdict: Verdict) -> bool:
+    """Whether what follows a verdict speaks against it, or may."""
+    against = rf"\b(?:{_BACK}|{_AGAINST.get(verdict, _NOT)})\b"
+    return re.search(against, after, re.IGNORECASE) is not None
+
+
+def of_another(before: str) -> bool:
+    """Whether the words that lead over to an object make a quotation, a condition or an example of it."""
+    lines = [
+        line for line in before.split("\n") if line.strip() and not line.lstrip().startswith(("```", "~~~"))
+    ]
+    here = before.rpartition("\n")[2]
+    if here.lstrip().startswith(">"):
+        return True
+    last = lines[-1].strip() if lines else ""
+    if not here.strip() and last.endswith((".", "!", "?", "\u3002")):
+        return False
+    return _ELSEWHERE.search(re.split(r"[.!?]\s", last)[-1]) is not None
+
+
+def claims(prose: str, labels: tuple[str, ...], words: Mapping[str, Verdict]) -> list[Verdict | None]:
+    """What each line with a label says, wherever it stands; None where that is not clear."""
+    found: list[Verdict | None] = []
+    for line in prose.split("\n"):
+        one = _split(line)
+        if one is None or one.label not in {*labels, *_ALSO}:
+            continue
+        verdict = words.get(word(one.value))
+        if verdict is not None:
+            found.append(verdict)
+        elif one.label in labels and (one.label == labels[0] or _MENTION.search(one.value)):
+            found.append(None)
+    return found
