@@ -26,6 +26,7 @@ from pyrite.checks.cells import (
 from pyrite.checks.homes import HomeDiff, TooManyFiles, diff, digest_file, matches, snapshot
 from pyrite.checks.package import Bounds, Spent, Unreadable
 from pyrite.checks.verdict import NOTHING_PERSISTED, Result
+from pyrite.suites.desk.watch import ELSE
 from pyrite.suites.family import Family, KnownState
 
 FILES = Path(__file__).with_name("files")
@@ -95,7 +96,9 @@ PARAMS = {
 
 def instruction(params: Params) -> str:
     value = f'the text "{params.value}"' if isinstance(params.value, str) else params.typed
-    return f"In {params.path}, sheet {params.sheet}, set cell {params.cell} to {value} and save the file."
+    return (
+        f"In {params.path}, sheet {params.sheet}, set cell {params.cell} to {value} and save the file.{ELSE}"
+    )
 
 
 def claim(params: Params) -> str:
