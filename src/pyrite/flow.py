@@ -189,17 +189,21 @@ def measure(
     asked: Mapping[str, Any] | None = None,
     uncertain: Policy | None = None,
     base_rates: Sequence[float] = (),
+    group: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Figures of every judge, condition and stratum of a bench; strata are never pooled.
 
     `truth` is verifier, or labels for what people say. Level, resamples and (without `seed`) the seed are
-    those that `run` was asked for, if it was. Judges with scores get the threshold that is `asked` for
+    those that `run` was asked for, if it was. `group` breaks strata down, by domain or family for instance.
+    Judges with scores get the threshold that is `asked` for
     (target, delta, policy, sampling), else that of the configuration, else FPR 5 % with 95 % confidence.
     """
     bench = Bench(root)
     options = figures.options(bench, seed) | ({"uncertain": uncertain} if uncertain else {})
     wanted = bench_threshold(bench, asked)
-    result = measuring.measure_bench(bench, **options, asked=wanted, truth=truth, base_rates=base_rates)
+    result = measuring.measure_bench(
+        bench, **options, asked=wanted, truth=truth, base_rates=base_rates, group=group
+    )
     return {**result, "finding": finding(result)}
 
 

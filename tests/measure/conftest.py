@@ -31,6 +31,7 @@ class MadeBench:
         family: str | None = None,
         category: str | None = None,
         cause: str | None = None,
+        domain: str | None = None,
     ) -> None:
         """One finished episode; `outcome=None` leaves it unverified."""
         paths = self.bench.paths.episode(episode_id)
@@ -44,6 +45,7 @@ class MadeBench:
                 "n_steps": 1,
                 "created_at": "2026-01-01T00:00:00Z",
                 "family": family,
+                "domain": domain,
             }
         )
         write_record(paths.meta, meta)

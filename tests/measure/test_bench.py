@@ -57,6 +57,37 @@ def test_strata_stand_apart(make_bench: Make) -> None:
     ]
 
 
+def test_a_stratum_is_broken_down_by_domain_and_family(make_bench: Make) -> None:
+    made = make_bench()
+    for t, domain in enumerate(["web", "web", "files", "files", None]):
+        task, family = f"task-{t}", f"f{t}"
+        kin: dict[str, Any] = {"family": family, "domain": domain, "source": "scripted"}
+        made.episode(f"s{t}", task, "pass", agent="scripted", **kin)
+        made.episode(f"i{t}", task, "fail", agent="idle", category="F-UNCOMMITTED", **kin)
+        made.episode(f"q{t}", task, "fail", agent="idle", category="F-ABORT", **kin)
+    made.verdicts("looker", "E1-final", [(i, "success") for i in made.bench.episode_ids() if i[0] in "si"])
+    made.verdicts("looker", "E1-final", [(i, "failure") for i in made.bench.episode_ids() if i[0] == "q"])
+
+    whole = measure_bench(made.bench, group=("domain", "family"))
+    plain = measure_bench(made.bench)
+    assert plain["strata"]["scripted"]["groups"] == []
+    assert whole["strata"]["scripted"] == {
+        **plain["strata"]["scripted"],
+        "groups": whole["strata"]["scripted"]["groups"],
+    }
+    groups = {json.dumps(block["by"]): block for block in whole["strata"]["scripted"]["groups"]}
+    assert len(groups) == 3 + 5 + 5  # each domain, each family, each of both
+    for name, tasks in (("web", 2), ("files", 2), (None, 1)):
+        block = groups[json.dumps({"domain": name})]
+        judge = block["conditions"]["E1-final"]["judges"]["looker"]
+        assert (block["truth"]["pass"], block["truth"]["fail"]) == (tasks, 2 * tasks)
+        assert (judge["hard"]["value"], judge["other"]["value"], judge["fpr"]["value"]) == (1, 0, 0.5)
+        assert judge["fpr"]["clusters"] == tasks
+    with pytest.raises(UsageError, match="colour") as refused:
+        measure_bench(made.bench, group=("colour",))
+    assert "domain, family" in str(refused.value)
+
+
 def test_hard_negatives_stand_apart_from_other_failures(make_bench: Make) -> None:
     result = measure_bench(two_strata(make_bench).bench)
     looker = result["strata"]["perturbed"]["conditions"]["E1-final"]["judges"]["looker"]

@@ -224,12 +224,24 @@ def print_measure(result: Mapping[str, Any], *, no_color: bool) -> None:
         for where, judges in _alike(stratum["conditions"]):
             scores_text.print_beside({f"{judge}, {where}": block for judge, block in judges.items()})
             people_text.print_ranks({f"{judge}, {where}": one.get("ranks") for judge, one in judges.items()})
+        _print_groups(stratum["groups"], no_color=no_color)
         scores_text.print_claims(stratum["claims"])
         screen.result("")
     people_text.print_people(result)
     for line in not_scored_lines(result):
         screen.result(line)
     _print_warnings(result)
+
+
+def _print_groups(groups: Sequence[Mapping[str, Any]], *, no_color: bool) -> None:
+    """A stratum broken down: a table a group, in it one row a judge and condition."""
+    for group in groups:
+        screen.result("\n" + truth_text(_named(group["by"]), group["truth"], {}))
+        judges = _alike(group["conditions"])
+        if judges and group["truth"]["scored"]:
+            screen.result("")
+            judge_table(judges, no_color=no_color)
+            _print_kinds(judges, no_color=no_color)
 
 
 def print_finding(finding: str, *, no_color: bool) -> None:

@@ -67,7 +67,7 @@ def _asked(
 )
 @bench_or_table
 @click.option("--scores", callback=column_names, help="Score columns: AUC and a threshold.")
-@click.option("--group", callback=column_names, help="Columns to break the figures down by.")
+@click.option("--group", callback=column_names, help="Break down by these columns; a BENCH: domain, family …")
 @click.option("--fpr-target", type=float, help="FPR that thresholds of scores must keep. [default: 0.05]")
 @click.option("--delta", type=float, help="Chance that a threshold breaks its promise. [default: 0.05]")
 @click.option("--threshold-rule", type=click.Choice(RULES), help=f"How it is promised. [default: {RULES[0]}]")
@@ -107,16 +107,16 @@ def measure(
     from pyrite.cli import blocks, screen
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
-    of_a_table = {**columns(), "scores": scores, "group": group}
+    of_a_table = {**columns(), "scores": scores}
     truth = _check(bench, table, of_a_table)
     asked = _asked(fpr_target, delta, threshold_rule, sampling)
     with progress.stage("measure") as stage:
         if bench is not None:
             how: dict[str, Any] = {"truth": truth or TRUTHS[0], "uncertain": uncertain}
-            result = flow.measure(bench, seed=seed, asked=asked, base_rates=base_rate, **how)
+            result = flow.measure(bench, seed=seed, asked=asked, base_rates=base_rate, group=group, **how)
         else:
             assert table is not None
-            how = {"asked": flow.threshold(asked), "uncertain": uncertain or POLICIES[0]}
+            how = {"asked": flow.threshold(asked), "uncertain": uncertain or POLICIES[0], "group": group}
             result = flow.measure_table(table, **of_a_table, seed=seed or 0, base_rates=base_rate, **how)
         stage.summary = blocks.measured(result)
     written = flow.write_certificates(certificates, result, force=force) if certificates else ()

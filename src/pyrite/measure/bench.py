@@ -7,11 +7,13 @@ episode that cannot be read or has no outcome is attempted and indeterminate; it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pyrite.errors import UsageError
 from pyrite.measure import labelled, people
 from pyrite.measure import lines as verdict_lines
 from pyrite.measure.blocks import Settings, counted
@@ -21,12 +23,21 @@ from pyrite.measure.strata import strata_blocks, truth_strata
 from pyrite.measure.table import FAIL, INDETERMINATE, MISSING, PASS, Episodes, Factor, Table
 from pyrite.measure.vote import Policy, votes_of
 from pyrite.metrics.intervals import LEVEL
-from pyrite.records import BLAME, SCHEMA_VERSION, SOURCES, Outcome
+from pyrite.records import BLAME, SCHEMA_VERSION, SOURCES, Meta, Outcome
 from pyrite.store import episodes as attempts
 from pyrite.store import labels
 from pyrite.store.bench import Bench
 from pyrite.store.episodes import Attempted, Episode
 
+GROUPS: dict[str, Callable[[Meta], str | None]] = {
+    "domain": lambda meta: meta.domain,
+    "family": lambda meta: meta.family,
+    "task": lambda meta: meta.task_id,
+    "agent": lambda meta: meta.agent.name,
+    "weakened": lambda meta: meta.weakened,
+    "perturbation": lambda meta: meta.perturbation,
+}
+"""What a bench can be broken down by, from the meta.json of its episodes."""
 TRUTH = {Outcome.PASS: PASS, Outcome.FAIL: FAIL, Outcome.INDETERMINATE: INDETERMINATE}
 
 
@@ -50,6 +61,7 @@ def measure_bench(
     truth: str = "verifier",
     uncertain: Policy = "failure",
     base_rates: Sequence[float] = (),
+    group: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Every figure of a bench: a block a stratum, in it one a condition, in it one a judge.
 
@@ -57,12 +69,13 @@ def measure_bench(
     `unverified` and `broken` list every attempted episode that is not scored; `unattributed` counts
     those of them that stand in no stratum. `asked` is the threshold that judges with scores get,
     `uncertain` what such a verdict counts as in rates, ranks and rewards. `truth`
-    is verifier, or labels for what people say; `both` has either where there are both. Raises as
-    `table_from_bench` does, with labels `UsageError` where there is no outcome in them.
+    is verifier, or labels for what people say; `both` has either where there are both. `group` names
+    what each stratum is broken down by, of `GROUPS`. Raises as `table_from_bench` does, with labels
+    `UsageError` where there is no outcome in them, and for a group that there is not.
     """
     of_people = truth == "labels"
     found = attempts.read(bench) if of_people else _require(bench)
-    verified = _joined(bench, found)
+    verified = _grouped(_joined(bench, found), found, group)
     said = people.read(labels.lines(bench), verified.episodes.ids)
     table = labelled.by_people(bench, verified, said) if of_people else verified
     settings = Settings(level, resamples, seed, uncertain, tuple(base_rates))
@@ -180,6 +193,19 @@ def _joined(bench: Bench, found: Attempted) -> Table:
     verdicts = verdict_lines.verdicts(lines.rows)
     runs = verdict_lines.configured_runs(bench, verdicts)
     return Table(episodes, verdicts, runs, (*warnings, *labels.notes(said)), said)
+
+
+def _grouped(table: Table, found: Attempted, group: Sequence[str]) -> Table:
+    """The table with the columns that it is to be broken down by."""
+    chosen = dict.fromkeys(group)
+    if unknown := [name for name in chosen if name not in GROUPS]:
+        raise UsageError(
+            f"--group {unknown[0][:60]!r}: episodes of a bench have no such column",
+            expected=", ".join(GROUPS),
+        )
+    metas = [one.meta for one in found.episodes]
+    columns = {name: Factor.of([GROUPS[name](m) or None if m else None for m in metas]) for name in chosen}
+    return replace(table, episodes=replace(table.episodes, groups=columns))
 
 
 def _episodes(found: Sequence[Episode]) -> Episodes:

@@ -5,8 +5,7 @@ A result is plain data with no NaN in it: what is not known is None with a reaso
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,16 @@ from pyrite.measure.blocks import (
     truth_block,
 )
 from pyrite.measure.foreign import CONDITION, Columns, ForeignTable, table_from_file
+from pyrite.measure.groups import group_blocks
 from pyrite.measure.rank import rank_block
 from pyrite.measure.read import column_names
 from pyrite.measure.refused import with_next
 from pyrite.measure.scores import Asked, score_block
-from pyrite.measure.table import Codes8, Episodes, Factor, Flags
+from pyrite.measure.table import Flags
 from pyrite.measure.training import training_block
 from pyrite.measure.vote import Policy, mapped, votes_of
 from pyrite.metrics.intervals import LEVEL
 from pyrite.records import SCHEMA_VERSION
-
-MAX_GROUPS = 1000
 
 
 def measure_table(
@@ -139,7 +137,14 @@ def _result(
             )
             for name, one in found.scores.items()
         },
-        "groups": _groups(episodes, said, settings),
+        "groups": group_blocks(
+            episodes.groups,
+            everything,
+            lambda rows: {
+                "truth": truth_block(episodes, rows, settings),
+                "judges": {name: judge_block(episodes, rows, one, settings) for name, one in said.items()},
+            },
+        ),
         "ranks": {
             name: {
                 judge: rank_block(episodes, everything, one, name, column, settings)
@@ -200,35 +205,3 @@ def _leading(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for one in strata
     ]
-
-
-def _groups(episodes: Episodes, verdicts: Mapping[str, Codes8], settings: Settings) -> list[dict[str, Any]]:
-    """A block for every value of each group column, then for every combination of all of them."""
-    names = list(episodes.groups)
-    choices = [(name,) for name in names] + list(combinations(names, len(names)) if len(names) > 1 else [])
-    blocks = []
-    for chosen in choices:
-        for values, rows in _cells([episodes.groups[name] for name in chosen], chosen):
-            blocks.append(
-                {
-                    "by": dict(zip(chosen, values, strict=True)),
-                    "truth": truth_block(episodes, rows, settings),
-                    "judges": {
-                        name: judge_block(episodes, rows, said, settings) for name, said in verdicts.items()
-                    },
-                }
-            )
-    return blocks
-
-
-def _cells(factors: list[Factor], names: tuple[str, ...]) -> Iterator[tuple[list[str | None], Flags]]:
-    stacked = np.stack([factor.codes for factor in factors], axis=1)
-    distinct, member = np.unique(stacked, axis=0, return_inverse=True)
-    if len(distinct) > MAX_GROUPS:
-        raise UsageError(
-            f"--group {','.join(names)} makes {len(distinct)} groups",
-            expected=f"at most {MAX_GROUPS}: a column of few values, such as agent or benchmark",
-        )
-    for cell, codes in enumerate(distinct):
-        values = [f.names[c] if c >= 0 else None for f, c in zip(factors, codes, strict=True)]
-        yield values, member.ravel() == cell

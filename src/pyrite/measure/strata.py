@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from pyrite.measure.blocks import (
     truth_block,
 )
 from pyrite.measure.claim_effect import claim_effects
+from pyrite.measure.groups import group_blocks
 from pyrite.measure.rank import rank_block
 from pyrite.measure.scores import Asked, scores_of
 from pyrite.measure.table import FAIL, INDETERMINATE, SUCCESS, Episodes, Factor, Flags, Table
@@ -37,7 +38,10 @@ _BLAMED = {**BLAME, **labelled.BLAMED}
 def strata_blocks(
     table: Table, settings: Settings, asked: Asked | None = None, *, truth: str = "verifier"
 ) -> tuple[dict[str, Any], list[str]]:
-    """A block for each stratum that has episodes, in the order in which they lead, and warnings."""
+    """A block for each stratum that has episodes, in the order in which they lead, and warnings.
+
+    Where the table has groups, each stratum is broken down by them: `groups`.
+    """
     episodes = table.episodes
     votes = {pair: votes_of(table, *pair) for pair in table.asked()}
     scored = sum(scores_of(table, *pair) is not None for pair in votes)
@@ -67,6 +71,7 @@ def strata_blocks(
             "by_agent": _by_agent(episodes, rows, settings),
             "categories": _categories(episodes, rows),
             "conditions": conditions,
+            "groups": _groups(episodes, rows, votes, settings),
             "claims": claim_effects(table, rows, settings),
         }
     return strata, warnings
@@ -108,12 +113,11 @@ def _truth(episodes: Episodes, rows: Flags, settings: Settings) -> dict[str, Any
 
 
 def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) -> dict[str, Any]:
-    block = judge_block(episodes, rows, votes.verdict, settings)
+    block = _rates(episodes, rows, votes, settings)
     verdict = mapped(votes.verdict, settings.uncertain)
     inside = matrix(episodes, rows, verdict)
     failed = inside & (episodes.truth == FAIL)
     accepted: Flags = verdict == SUCCESS
-    hard = _hard(episodes)
     unclassified = failed & _unknown(episodes.category, len(episodes))
     counts = block["counts"]
     decided = counts["tp"] + counts["fp"] + counts["fn"] + counts["tn"]
@@ -123,8 +127,6 @@ def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) ->
         "status": "ok" if decided else "missing: no verdict on a scored episode",
         "runs": votes.runs,
         "incomplete": int((votes.incomplete & inside).sum()),
-        "hard": _fpr(episodes, failed & hard, accepted, "accepted of hard negatives", settings),
-        "other": _fpr(episodes, failed & ~hard, accepted, "accepted of the other failures", settings),
         "unclassified": int(unclassified.sum()),
         "by_category": _by_category(episodes, failed, accepted),
         "training": training_block(episodes, rows, verdict, settings),
@@ -133,6 +135,34 @@ def _judge(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) ->
         else rank_block(episodes, rows, verdict, "agent", episodes.agent, settings),
         "false_accepts": [episodes.ids[row] for row in np.flatnonzero(failed & accepted)],
     }
+
+
+def _rates(episodes: Episodes, rows: Flags, votes: Votes, settings: Settings) -> dict[str, Any]:
+    """The figures of one judge, with its FPR on hard negatives apart from that on the other failures."""
+    verdict = mapped(votes.verdict, settings.uncertain)
+    failed = matrix(episodes, rows, verdict) & (episodes.truth == FAIL)
+    accepted: Flags = verdict == SUCCESS
+    hard = _hard(episodes)
+    return {
+        **judge_block(episodes, rows, votes.verdict, settings),
+        "hard": _fpr(episodes, failed & hard, accepted, "accepted of hard negatives", settings),
+        "other": _fpr(episodes, failed & ~hard, accepted, "accepted of the other failures", settings),
+    }
+
+
+def _groups(
+    episodes: Episodes, rows: Flags, votes: Mapping[tuple[str, str], Votes], settings: Settings
+) -> list[dict[str, Any]]:
+    """A stratum broken down: for each group its truth, and the rates of each judge in each condition."""
+
+    def block(inside: Flags) -> dict[str, Any]:
+        conditions: dict[str, Any] = {}
+        for (judge, condition), cast in sorted(votes.items(), key=lambda item: (item[0][1], item[0][0])):
+            judges = conditions.setdefault(condition, {"judges": {}})["judges"]
+            judges[judge] = _rates(episodes, inside, cast, settings)
+        return {"truth": truth_block(episodes, inside, settings), "conditions": conditions}
+
+    return group_blocks(episodes.groups, rows, block)
 
 
 def _hard(episodes: Episodes) -> Flags:
