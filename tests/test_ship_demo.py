@@ -48,9 +48,9 @@ def row(tool: Any, name: str, task: str, family: str, domain: str, code: Categor
 
 
 def recorded(tool: Any) -> list[Any]:
-    """Thirty-six families of three tasks, each with a pass, two defects of it, and an idle agent."""
+    """Twelve families of three tasks, each with a pass, two defects of it, an idle and a weakened agent."""
     rows = []
-    for f in range(36):
+    for f in range(12):
         for t in range(3):
             task, family, domain = f"task-{f}-{t}", f"family-{f}", DOMAINS[f % 6]
             rows.append(row(tool, f"ep-{f}-{t}", task, family, domain, None))
@@ -59,6 +59,8 @@ def recorded(tool: Any) -> list[Any]:
                 more = {"parent": f"ep-{f}-{t}", "perturbation": f"defect-{code}"}
                 rows.append(row(tool, f"ep-{f}-{t}-{d}", task, family, domain, code, **more))
             rows.append(row(tool, f"ep-{f}-{t}-i", task, family, domain, Category.CLAIM, agent="idle"))
+            weak = {"weakened": ("budget=3", "stale", "without=key")[t]}
+            rows.append(row(tool, f"ep-{f}-{t}-w", task, family, domain, CODES[f % len(CODES)], **weak))
     return rows
 
 
@@ -73,11 +75,15 @@ def test_a_sample_holds_all_domains_and_categories_and_each_defect_beside_its_pa
     assert Counter(one.meta.domain for one in found).keys() == set(DOMAINS)
     assert {one.truth.category for one in found} == {None, *Category}
     defects = [one for one in found if one.meta.parent]
-    assert len(defects) == tool.PAIRS
+    assert len(defects) == len({one.meta.task_id for one in defects}) == tool.PAIRS
     assert all(one.meta.parent in names for one in defects)
+    weakened = [one for one in found if one.meta.weakened]
+    assert len(weakened) == len({one.meta.task_id for one in weakened}) == tool.WEAKENED
 
 
 def test_of_a_small_set_all_that_fits_is_taken(tool: Any) -> None:
     assert tool.choose([]) == []
-    rows = recorded(tool)[:4]
-    assert [one.meta.episode_id for one in tool.choose(rows)] == ["ep-0-0", "ep-0-0-0"]
+    rows = recorded(tool)[:5]
+    found = [one.meta.episode_id for one in tool.choose(rows)]
+    assert found == ["ep-0-0", "ep-0-0-0", "ep-0-0-w", "ep-0-0-i"]
+    assert [one.meta.episode_id for one in tool.choose(rows, count=3)] == found[:3]

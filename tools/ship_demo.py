@@ -2,9 +2,10 @@
 
     .venv/bin/python tools/ship_demo.py runs/full [--dry-run]
 
-A stratified sample: twenty tasks with the scripted episode that passes and one injected defect of it, of the
-category that is rarest so far; then one more task a family, with an agent that fails by itself or with
-something taken away, until about sixty are chosen. Then the last screens are read for the OCR cache.
+A stratified sample of the families that the shipped orm-lite was not trained on: twenty tasks with the
+scripted episode that passes and one injected defect of it, of the category that is rarest so far; then
+weakened agents, then those that fail by themselves, on new tasks as long as there are any. Families take
+turns, and domains do. Then the last screens are read, by both engines, for the OCR cache.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pyrite import flow
 from pyrite.cli.screen import Progress
 from pyrite.episodes.shipped import DEMO, ship, unpack
 from pyrite.judges import ocr
+from pyrite.judges.orm import SHIPPED_WEIGHTS
 from pyrite.records import Meta, Outcome, Truth
 from pyrite.store.bench import Bench
+from pyrite.store.jsonl import read_json
 
 LIMIT_BYTES = 14_000_000
-COUNT, PAIRS = 60, 22
-JUDGES = "screen-rules"
+COUNT, PAIRS, WEAKENED = 60, 20, 12
+Pick = Callable[[Sequence["Row"]], "list[Row]"]
+"""Of the episodes of a family what is to be added; nothing where there is nothing more."""
 
 
 @dataclass(frozen=True)
@@ -52,74 +57,94 @@ class Chosen:
     rows: list[Row] = field(default_factory=list)
     kinds: Counter[str] = field(default_factory=Counter)
     defects: Counter[str] = field(default_factory=Counter)
+    tasks: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
         self.kinds[row.kind] += 1
-        self.defects[self.how(row)] += 1
-
-    @staticmethod
-    def how(row: Row) -> str:
-        return row.meta.perturbation or (row.meta.weakened or row.meta.agent.name).partition("=")[0]
+        self.defects[how(row)] += 1
+        self.tasks[row.meta.task_id] += 1
 
     def rarest(self, rows: Iterable[Row]) -> Row | None:
-        """Of these the one whose category, then whose origin, is rarest so far; the smallest of equals."""
+        """That of a new task, whose category, then whose origin, is rarest; the smallest of equals."""
         return min(
             rows,
             key=lambda row: (
+                self.tasks[row.meta.task_id],
                 self.kinds[row.kind],
-                self.defects[self.how(row)],
+                self.defects[how(row)],
                 row.size,
                 row.meta.episode_id,
             ),
             default=None,
         )
 
+    def fill(self, families: Sequence[Sequence[Row]], count: int, pick: Pick) -> None:
+        """Families take turns until there are `count` episodes, or no family has more."""
+        while True:
+            before = len(self.rows)
+            for family in families:
+                found = pick(family)
+                if len(self.rows) + len(found) <= count:
+                    for row in found:
+                        self.add(row)
+            if len(self.rows) == before:
+                return
 
-def rows_of(bench: Bench) -> list[Row]:
-    """The episodes that have an outcome, and a category where they fail."""
+
+def how(row: Row) -> str:
+    """What went wrong by whose hand: the defect, what was taken away, or the agent."""
+    return row.meta.perturbation or (row.meta.weakened or row.meta.agent.name).partition("=")[0]
+
+
+def rows_of(bench: Bench, families: Collection[str]) -> list[Row]:
+    """The episodes of these families that have an outcome, and a category where they fail."""
     found = []
     for name in bench.episode_ids():
         meta, truth, paths = bench.meta(name), bench.truth(name), bench.paths.episode(name)
         if truth is None or truth.outcome is Outcome.INDETERMINATE or not paths.final_state.is_file():
             continue
-        if truth.outcome is Outcome.FAIL and truth.category is None:
+        if meta.family not in families or (truth.outcome is Outcome.FAIL and truth.category is None):
             continue
         size = paths.final_state.stat().st_size + sum(p.stat().st_size for p in paths.screens.iterdir())
         found.append(Row(meta, truth, size))
     return found
 
 
-def choose(rows: list[Row], count: int = COUNT, pairs: int = PAIRS) -> list[Row]:
-    """Pairs first, then single episodes of tasks that are not there yet; domains take turns."""
+def choose(
+    rows: Sequence[Row], count: int = COUNT, pairs: int = PAIRS, weakened: int = WEAKENED
+) -> list[Row]:
+    """Pairs on tasks of their own, then weakened episodes, then agents that fail by themselves."""
     chosen, families = Chosen(), _turns(rows)
-    by_parent: dict[str, list[Row]] = {}
+    defects: dict[str, list[Row]] = {}
     for row in rows:
         if row.meta.parent is not None and row.truth.outcome is Outcome.FAIL:
-            by_parent.setdefault(row.meta.parent, []).append(row)
-    paired: set[str] = set()
-    for family in families:
-        parents = [r for r in family if r.meta.episode_id in by_parent and r.truth.outcome is Outcome.PASS]
-        defect = chosen.rarest(d for parent in parents for d in by_parent[parent.meta.episode_id])
-        if defect is not None and len(paired) < pairs:
-            chosen.add(next(r for r in parents if r.meta.episode_id == defect.meta.parent))
-            chosen.add(defect)
-            paired.add(defect.meta.task_id)
-    taken = set(paired)
-    while len(chosen.rows) < count:
-        before = len(chosen.rows)
-        for family in families:
-            own = [r for r in family if r.meta.parent is None and r.meta.task_id not in taken]
-            other = chosen.rarest(r for r in own if r.meta.agent.name != "scripted" or r.meta.weakened)
-            if other is not None and len(chosen.rows) < count:
-                chosen.add(other)
-                taken.add(other.meta.task_id)
-        if len(chosen.rows) == before:
-            break
+            defects.setdefault(row.meta.parent, []).append(row)
+
+    def pair(family: Sequence[Row]) -> list[Row]:
+        parents = {r.meta.episode_id: r for r in family if r.truth.outcome is Outcome.PASS}
+        free = [name for name, row in parents.items() if not chosen.tasks[row.meta.task_id]]
+        defect = chosen.rarest(d for name in free for d in defects.get(name, ()))
+        return [] if defect is None else [parents[str(defect.meta.parent)], defect]
+
+    def single(family: Sequence[Row], *, weak: bool) -> list[Row]:
+        there = {row.meta.episode_id for row in chosen.rows}
+        own = [r for r in family if r.meta.parent is None and r.meta.episode_id not in there]
+        found = chosen.rarest(r for r in own if bool(r.meta.weakened) is weak and (weak or _fails(r)))
+        return [] if found is None else [found]
+
+    chosen.fill(families, 2 * pairs, pair)
+    chosen.fill(families, len(chosen.rows) + weakened, partial(single, weak=True))
+    chosen.fill(families, count, partial(single, weak=False))
     return chosen.rows
 
 
-def _turns(rows: list[Row]) -> list[list[Row]]:
+def _fails(row: Row) -> bool:
+    """Whether its agent is one that may fail by itself."""
+    return row.meta.agent.name != "scripted"
+
+
+def _turns(rows: Sequence[Row]) -> list[list[Row]]:
     """The episodes by family; families of different domains take turns."""
     domains: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
@@ -136,7 +161,7 @@ def told(rows: list[Row]) -> str:
         "domain": Counter(row.meta.domain or "" for row in rows),
         "source": Counter(str(row.meta.source) for row in rows),
         "category": Counter(row.kind for row in rows),
-        "how": Counter(Chosen.how(row) for row in rows),
+        "how": Counter(how(row) for row in rows),
     }
     lines = [f"{len(rows)} episodes, {len({row.meta.task_id for row in rows})} tasks"]
     lines += [f"{name:9} {', '.join(f'{n} {k}' for k, n in c.most_common())}" for name, c in counts.items()]
@@ -150,28 +175,29 @@ def main() -> int:
     parser.add_argument("--dry-run", action="store_true")
     asked = parser.parse_args()
     bench = Bench(asked.bench)
-    rows = choose(rows_of(bench))
+    held_out = read_json(SHIPPED_WEIGHTS)["card"]["split"]["held_out"]["families"]
+    rows = choose(rows_of(bench, held_out))
     print(told(rows))
     if asked.dry_run:
         return 0
-    partial = DEMO.with_name("demo.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    count = ship(bench, partial, [row.meta.episode_id for row in rows])
+    half = DEMO.with_name("demo.partial")
+    shutil.rmtree(half, ignore_errors=True)
+    count = ship(bench, half, [row.meta.episode_id for row in rows])
     progress = Progress()
     with tempfile.TemporaryDirectory(prefix="pyrite-demo-") as folder:
-        root = unpack(Path(folder) / "demo", partial).root
+        root = unpack(Path(folder) / "demo", half).root
         with progress.stage("read") as stage, ocr.collected() as readings:
             flow.pack(root, conditions=flow.DEMO_CONDITIONS)
-            judging = flow.judge(root, labels=JUDGES, conditions=flow.DEMO_CONDITIONS, watch=stage)
+            judging = flow.judge(root, labels=flow.DEMO_JUDGES, conditions=flow.DEMO_CONDITIONS, watch=stage)
             stage.summary = f"{judging.obtained} verdicts, {len(readings)} readings"
-    ocr.ship(readings.values(), partial / ocr.shipped_file().name)
-    images = len(list((partial / "images").iterdir()))
-    size = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
+    ocr.ship(readings.values(), half / ocr.shipped_file().name)
+    images = len(list((half / "images").iterdir()))
+    size = sum(path.stat().st_size for path in half.rglob("*") if path.is_file())
     if size > LIMIT_BYTES:
-        print(f"{size} bytes, more than {LIMIT_BYTES}: not shipped, see {partial}", file=sys.stderr)
+        print(f"{size} bytes, more than {LIMIT_BYTES}: not shipped, see {half}", file=sys.stderr)
         return 1
     shutil.rmtree(DEMO, ignore_errors=True)
-    partial.rename(DEMO)
+    half.rename(DEMO)
     print(f"{count} episodes, {images} images, {size / 1e6:.1f} MB in {DEMO}")
     return 0
 

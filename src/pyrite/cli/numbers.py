@@ -67,7 +67,7 @@ def _asked(
 )
 @bench_or_table
 @click.option("--scores", callback=column_names, help="Score columns: AUC and a threshold.")
-@click.option("--group", callback=column_names, help="Break down by these columns; a BENCH: domain, family …")
+@click.option("--group", callback=column_names, help="Columns (BENCH: domain …) to break down by.")
 @click.option("--fpr-target", type=float, help="FPR that thresholds of scores must keep. [default: 0.05]")
 @click.option("--delta", type=float, help="Chance that a threshold breaks its promise. [default: 0.05]")
 @click.option("--threshold-rule", type=click.Choice(RULES), help=f"How it is promised. [default: {RULES[0]}]")

@@ -108,7 +108,8 @@ def train_orm(
     reads = named(engine)
     jobs = [job for root in benches for job in _jobs(Bench(root), wanted, reads, left)]
     families = [job.meta.family or job.meta.task_id for job in jobs]
-    away = set(split_families(families, held_out=held_out, seed=seed))
+    domains = {name: job.meta.domain or "" for name, job in zip(families, jobs, strict=True)}
+    away = set(split_families(domains, held_out=held_out, seed=seed))
     chosen = np.array([family not in away for family in families], dtype=np.bool_)
     outcomes = np.array([job.passed for job in jobs], dtype=np.bool_)
     require_enough(outcomes[chosen], "to train on")
@@ -296,5 +297,5 @@ def _split(train: Sequence[Example], held: Sequence[Example], *, named: bool) ->
             "failed": len(examples) - passed,
         }
 
-    rule = "families named" if named else "a third of the families, drawn by seed"
+    rule = "families named" if named else "a third of the families, drawn by seed from every domain alike"
     return {"rule": rule, "train": counts(train), "held_out": counts(held)}

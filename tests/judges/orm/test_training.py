@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from pyrite.errors import RunError, UsageError
 from pyrite.judges.orm import training
@@ -107,16 +110,26 @@ def test_what_is_missing_stands_for_the_mean() -> None:
 
 
 def test_families_are_held_out_by_seed_or_by_name() -> None:
-    names = [f"f{n % 9}" for n in range(90)]
-    assert split_families(names, seed=1) == split_families(list(reversed(names)), seed=1)
+    names = {f"f{n}": "" for n in range(9)}
+    assert split_families(names, seed=1) == split_families(dict(reversed(names.items())), seed=1)
     assert len(split_families(names, seed=1)) == 3
-    assert {tuple(split_families(names, seed=seed)) for seed in range(9)} != {("f0", "f1", "f2")}
+    assert len({tuple(split_families(names, seed=seed)) for seed in range(9)}) > 1
     assert split_families(names, held_out=["f8", "f2"]) == ["f2", "f8"]
     with pytest.raises(UsageError, match="'f77'"):
         split_families(names, held_out=["f77"])
     with pytest.raises(UsageError, match="3 of 5 families") as caught:
-        split_families([f"f{n}" for n in range(5)])
+        split_families({f"f{n}": "" for n in range(5)})
     assert "at least 4" in caught.value.expected
+
+
+@given(sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6), seed=st.integers(0, 99))
+def test_every_domain_gives_its_share(sizes: list[int], seed: int) -> None:
+    names = {f"d{d}-f{n}": f"d{d}" for d, size in enumerate(sizes) for n in range(size)}
+    assume(len(names) >= 6)
+    chosen = split_families(names, seed=seed)
+    assert len(chosen) == math.ceil(len(names) / 3)
+    for d, size in enumerate(sizes):
+        assert abs(sum(names[one] == f"d{d}" for one in chosen) - size / 3) <= 1
 
 
 @pytest.mark.parametrize(("failed", "passed", "named"), [(49, 90, "49 failed"), (90, 3, "3 passed")])

@@ -7,7 +7,7 @@ says most of families it has not seen is taken, and its probabilities are calibr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -47,10 +47,11 @@ class Fitted:
     """The log loss of saying the share that passed, always."""
 
 
-def split_families(families: Sequence[str], *, held_out: Sequence[str] = (), seed: int = 0) -> list[str]:
-    """The families to hold out: those named, else a third of all by seed. Sorted.
+def split_families(families: Mapping[str, str], *, held_out: Sequence[str] = (), seed: int = 0) -> list[str]:
+    """The families to hold out: those named, else a third, drawn by seed from every domain alike. Sorted.
 
-    Raises `UsageError` for a name that no family has, and where too few are left to train on.
+    `families` says the domain of each ("" for none). Raises `UsageError` for a name that no family has,
+    and where too few are left to train on.
     """
     known = sorted(set(families))
     unknown = sorted(set(held_out) - set(known))
@@ -59,8 +60,7 @@ def split_families(families: Sequence[str], *, held_out: Sequence[str] = (), see
     if held_out:
         chosen = sorted(set(held_out))
     else:
-        order = np.random.default_rng([seed, 8]).permutation(len(known))
-        chosen = sorted(known[place] for place in order[: math.ceil(len(known) * HELD_OUT)])
+        chosen = sorted(_spread(families, seed)[: math.ceil(len(known) * HELD_OUT)])
     left = len(known) - len(chosen)
     if left < FAMILIES:
         raise UsageError(
@@ -69,6 +69,17 @@ def split_families(families: Sequence[str], *, held_out: Sequence[str] = (), see
             next="pyrite record desk -o BENCH",
         )
     return chosen
+
+
+def _spread(families: Mapping[str, str], seed: int) -> list[str]:
+    """All families in an order whose beginnings hold about the same share of each domain."""
+    random = np.random.default_rng([seed, 8])
+    places: list[tuple[float, float, str]] = []
+    for domain in sorted(set(families.values())):
+        own = sorted(name for name in families if families[name] == domain)
+        order = random.permutation(len(own))
+        places += [((place + 0.5) / len(own), random.random(), own[at]) for place, at in enumerate(order)]
+    return [name for _, _, name in sorted(places)]
 
 
 def require_enough(passed: Flags, what: str) -> None:
