@@ -138,7 +138,7 @@ def test_a_desktop_that_does_not_come_up_is_started_anew(
         return meta
 
     monkeypatch.setattr(jobs, "record_episode", record)
-    monkeypatch.setattr(jobs.backends, "make", lambda name: None)
+    monkeypatch.setattr("pyrite.sandbox.backends.make", lambda name: None)
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     if ended:
         assert jobs.record_job(job)[0] == meta
