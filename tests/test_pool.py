@@ -234,3 +234,12 @@ def test_workers_end_with_a_parent_that_is_killed(
     (left,) = temporary.iterdir()
     assert left.name.startswith(f"pyrite-pool-{child.pid}-")
     sweep(temporary)  # what the next run does
+
+
+def test_workers_have_the_environment_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    for value in ("first", "second"):
+        monkeypatch.setenv("PYRITE_A_VARIABLE", value)
+        found = pool.run(os.getenv, ["PYRITE_A_VARIABLE"] * 2, jobs=2)
+        assert [result for _, result in found] == [value] * 2
+    monkeypatch.delenv("PYRITE_A_VARIABLE")
+    assert [result for _, result in pool.run(os.getenv, ["PYRITE_A_VARIABLE"] * 2, jobs=2)] == [None] * 2

@@ -19,7 +19,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -95,7 +95,7 @@ class _Workers(Generic[Item, Result]):
         self._source = iter(items)
         self._most = 2 * jobs
         self._executor = ProcessPoolExecutor(
-            jobs, mp_context=context, initializer=_begin, initargs=self._theirs
+            jobs, mp_context=context, initializer=_begin, initargs=(*self._theirs, dict(os.environ))
         )
         self.pending: dict[Future[tuple[Result] | None], Item] = {}
         self.error: BaseException | None = None
@@ -248,13 +248,18 @@ _LEAVING: list[int] = []
 """Not empty once this worker is about to end: the signal that has told it to."""
 
 
-def _begin(wanted: Connection, alive: Connection) -> None:
-    """A worker leaves ctrl-C to its parent, cleans up at SIGTERM, and does not outlive its parent."""
+def _begin(wanted: Connection, alive: Connection, environment: Mapping[str, str]) -> None:
+    """A worker leaves ctrl-C to its parent, cleans up at SIGTERM, and does not outlive its parent.
+
+    It has the environment of who wants it now; the fork server still has that of who wanted the first.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in _ENDING:
         signal.signal(number, _leave)
     util.Finalize(None, _LEAVING.append, (signal.SIGTERM,), exitpriority=1000)
     _WANTED[:] = [wanted, alive]
+    os.environ.clear()
+    os.environ.update(environment)
     parent = multiprocessing.parent_process()
     if parent is not None:
         Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
