@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,18 @@ from pyrite.cli import run
 from pyrite.episodes.shipped import DEMO
 from pyrite.errors import UsageError
 from pyrite.judges import ocr
-from pyrite.records import Meta, Outcome
+from pyrite.judges.orm import SHIPPED_WEIGHTS
+from pyrite.records import Category, Meta, Outcome
 from pyrite.store.bench import Bench
 from pyrite.store.images import open_image, save_webp
-from pyrite.store.jsonl import read_record, write_record
+from pyrite.store.jsonl import read_json, read_record, write_record
 from pyrite.suites.desk.calc_set_cell import PARAMS, Params
 from pyrite.tasks import archive
 
-LIMIT_BYTES = 9_000_000
-EPISODES = 51
+LIMIT_BYTES = 14_000_000
+EPISODES = 60
+LOOKING = ("screen-rules", "orm-lite@cut=0.5")
+"""The judges that read the screen."""
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +58,15 @@ def demo(bench: Bench, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return document
 
 
-def find(bench: Bench, task: str, agent: str, perturbation: str | None = None) -> Meta:
+def saved(bench: Bench) -> Meta:
+    """A cell of an .ods file that was set, and saved."""
     return next(
         m
         for m in bench.metas()
-        if m.task_id == task and m.agent.name == agent and m.perturbation == perturbation
+        if m.task_id in PARAMS
+        and PARAMS[m.task_id].path.endswith(".ods")
+        and isinstance(PARAMS[m.task_id].value, int | float)
+        and (m.agent.name, m.source) == ("scripted", "scripted")
     )
 
 
@@ -101,13 +109,14 @@ def target(params: Params) -> tuple[str, int, int]:
     return params.sheet, int(row), ord(column) - ord("A") + 1
 
 
-def test_every_outcome_agrees_with_an_independent_reading(
+def test_outcomes_of_spreadsheets_agree_with_an_independent_reading(
     ran: tuple[Bench, dict[str, Any]], tmp_path: Path
 ) -> None:
     bench, _ = ran
     seen = {True: 0, False: 0}
     for meta in bench.metas():
-        params = PARAMS[meta.task_id]
+        if (params := PARAMS.get(meta.task_id)) is None:
+            continue
         home = tmp_path / meta.episode_id
         home.mkdir()
         archive.extract(bench.paths.episode(meta.episode_id).final_state, home)
@@ -122,8 +131,17 @@ def test_every_outcome_agrees_with_an_independent_reading(
         assert truth is not None
         assert truth.passed == right, (meta.episode_id, meta.perturbation, params.path)
         seen[right] += 1
-    assert seen[True] >= 8
-    assert seen[False] >= 30
+    assert seen[True] >= 2
+    assert seen[False] >= 2
+
+
+def test_of_every_pair_one_passes_and_the_defect_fails(ran: tuple[Bench, dict[str, Any]]) -> None:
+    bench, _ = ran
+    pairs = [(meta.parent, meta.episode_id) for meta in bench.metas() if meta.parent is not None]
+    assert len(pairs) >= 18
+    for names in pairs:
+        truths = [bench.truth(name) for name in names]
+        assert [truth.outcome for truth in truths if truth is not None] == [Outcome.PASS, Outcome.FAIL]
 
 
 # --- what the demo prints comes from the files
@@ -132,16 +150,18 @@ def test_every_outcome_agrees_with_an_independent_reading(
 def test_a_changed_cell_changes_what_the_demo_prints(
     copy: Bench, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    meta = find(copy, "calc-set-cell-q3-budget-d14", "scripted")
+    meta = saved(copy)
+    params = PARAMS[meta.task_id]
+    was, now = (f'office:value="{value}"'.encode() for value in (params.value, int(params.value) + 1))
     before = demo(copy, capsys)["strata"]["scripted"]["truth"]
     state = copy.paths.episode(meta.episode_id).final_state
     home = tmp_path / "home"
     home.mkdir()
     archive.extract(state, home)
-    document = home / "Documents" / "q3_budget.ods"
+    document = home / params.path
     with zipfile.ZipFile(document) as package:
         parts = {name: package.read(name) for name in package.namelist()}
-    changed = parts["content.xml"].replace(b'office:value="4500"', b'office:value="4501"')
+    changed = parts["content.xml"].replace(was, now)
     assert changed != parts["content.xml"]
     with zipfile.ZipFile(document, "w") as package:
         for name, data in {**parts, "content.xml": changed}.items():
@@ -151,7 +171,7 @@ def test_a_changed_cell_changes_what_the_demo_prints(
     assert (after["pass"], after["fail"]) == (before["pass"] - 1, before["fail"] + 1)
     truth = copy.truth(meta.episode_id)
     assert truth is not None
-    assert truth.diagnostics["found"] == "4501"
+    assert truth.diagnostics["found"] == str(int(params.value) + 1)
     assert len(list(copy.paths.episode(meta.episode_id).root.glob("gt.*.json"))) == 1
 
 
@@ -163,9 +183,9 @@ def test_a_changed_pixel_without_an_engine_is_missing_never_the_cached_answer(
 ) -> None:
     monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(ocr, "engine", lambda name="rapidocr": None)
-    meta = find(copy, "calc-set-cell-q3-budget-d14", "scripted")
-    without = demo(copy, capsys)["strata"]["scripted"]["conditions"]["E1-final"]["judges"]["screen-rules"]
-    assert without["counts"]["missing"] == 0
+    meta = saved(copy)
+    without = demo(copy, capsys)["strata"]["scripted"]["conditions"]["E1-final"]["judges"]
+    assert [without[name]["counts"]["missing"] for name in LOOKING] == [0, 0]
     last = copy.actions(meta.episode_id)[-1].screen
     assert last is not None
     path = copy.inside(meta.episode_id, last)
@@ -175,7 +195,7 @@ def test_a_changed_pixel_without_an_engine_is_missing_never_the_cached_answer(
     image.putpixel((700, 600), (pixel[0] ^ 1, *pixel[1:]))
     save_webp(image, path)
     judges = demo(copy, capsys)["strata"]["scripted"]["conditions"]["E1-final"]["judges"]
-    assert judges["screen-rules"]["counts"]["missing"] == 1
+    assert [judges[name]["counts"]["missing"] for name in LOOKING] == [1, 1]
     assert judges["accept-all"]["counts"]["missing"] == 0
     assert "missing: no OCR" in copy.paths.log.read_text(encoding="utf-8")
 
@@ -202,13 +222,14 @@ def test_the_categories_do_not_come_from_who_made_the_episode(copy: Bench) -> No
         assert before is not None
         assert (after.outcome, after.category) == (before.outcome, before.category)
         kinds.add(after.category)
-    assert {"F-UNCOMMITTED", "F-CLAIM", "F-ABORT", "F-WRONGTARGET"} <= kinds
+    assert kinds == {None, *Category}
 
 
 def test_a_broken_gold_makes_its_task_indeterminate_and_nothing_else(
     copy: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    task = "calc-set-cell-offices-b9"
+    scripted = Counter(m.task_id for m in copy.metas() if m.source == "scripted")
+    ((task, several),) = scripted.most_common(1)
     folder = copy.paths.tasks / task
     (folder / "states").mkdir(parents=True)
     spec = {
@@ -230,11 +251,13 @@ def test_a_broken_gold_makes_its_task_indeterminate_and_nothing_else(
     assert outcomes.pop(task) == {(Outcome.INDETERMINATE, "gold_failed", "verifier")}
     assert all(outcome != Outcome.INDETERMINATE for seen in outcomes.values() for outcome, _, _ in seen)
     block = strata["scripted"]["truth"]
-    assert block["attempted"] == 24
-    assert block["indeterminate"] == 4
-    assert block["scored"] == block["pass"] + block["fail"] == 20
-    assert block["rate"] == pytest.approx(block["pass"] / 20)
-    assert block["bounds"] == pytest.approx([block["pass"] / 24, (block["pass"] + 4) / 24])
+    everyone = scripted.total()
+    assert block["attempted"] == everyone
+    assert block["indeterminate"] == several
+    assert block["scored"] == block["pass"] + block["fail"] == everyone - several
+    assert block["rate"] == pytest.approx(block["pass"] / block["scored"])
+    bounds = [block["pass"] / everyone, (block["pass"] + several) / everyone]
+    assert block["bounds"] == pytest.approx(bounds)
 
 
 # --- hostile texts, and what ships
@@ -265,8 +288,8 @@ def test_the_first_sentence_says_that_this_is_no_agent_under_test(
     ran: tuple[Bench, dict[str, Any]],
 ) -> None:
     _, result = ran
-    assert result["lead"] == "perturbed"
-    assert result["finding"].split(":")[0].endswith("perturbed, not of an agent under test")
+    assert result["lead"] == "weakened"
+    assert "not of the agent under test" in result["finding"].split(":")[0]
 
 
 def test_what_ships_is_small_and_has_no_outcome_and_no_name_that_tells(
@@ -280,7 +303,11 @@ def test_what_ships_is_small_and_has_no_outcome_and_no_name_that_tells(
     assert len(episodes) == EPISODES
     metas = [read_record(path / "meta.json", Meta) for path in episodes]
     assert all(path.name.startswith("ep_") and len(path.name) == 15 for path in episodes)
-    assert {m.source for m in metas} == {"scripted", "perturbed"}
+    assert {m.source for m in metas} == {"scripted", "perturbed", "weakened"}
+    assert len({m.task_id for m in metas}) >= 30
+    assert len({m.domain for m in metas}) == 6
+    unseen = read_json(SHIPPED_WEIGHTS)["card"]["split"]["held_out"]["families"]
+    assert {m.family for m in metas} <= set(unseen), "what ships is not what orm-lite was trained on"
     assert {m.sandbox_image for m in metas if m.sandbox_image}, "recorded on a named image"
 
 

@@ -4,8 +4,9 @@
 
 A stratified sample of the families that the shipped orm-lite was not trained on: twenty tasks with the
 scripted episode that passes and one injected defect of it, of the category that is rarest so far; then
-weakened agents, then those that fail by themselves, on new tasks as long as there are any. Families take
-turns, and domains do. Then the last screens are read, by both engines, for the OCR cache.
+weakened agents, then those that fail by themselves; thirty tasks in all, as each is replayed before anything
+is judged. Families take turns, and domains do. Then the last screens are read, by both engines, for the OCR
+cache.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_json
 
 LIMIT_BYTES = 14_000_000
-COUNT, PAIRS, WEAKENED = 60, 20, 12
+COUNT, PAIRS, WEAKENED, TASKS = 60, 20, 12, 30
+"""Episodes, of them in pairs and weakened; no more tasks, as each is replayed before anything is judged."""
 Pick = Callable[[Sequence["Row"]], "list[Row]"]
 """Of the episodes of a family what is to be added; nothing where there is nothing more."""
 
@@ -66,11 +68,12 @@ class Chosen:
         self.tasks[row.meta.task_id] += 1
 
     def rarest(self, rows: Iterable[Row]) -> Row | None:
-        """That of a new task, whose category, then whose origin, is rarest; the smallest of equals."""
+        """Of a new task where there are too few, whose category, then origin, is rarest; the smallest."""
+        sought = len(self.tasks) < TASKS
         return min(
             rows,
             key=lambda row: (
-                self.tasks[row.meta.task_id],
+                (row.meta.task_id in self.tasks) is sought,
                 self.kinds[row.kind],
                 self.defects[how(row)],
                 row.size,
