@@ -16,10 +16,13 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from pathlib import Path
+
+from PIL import Image
 
 from pyrite import flow
 from pyrite.cli.screen import Progress
@@ -28,6 +31,7 @@ from pyrite.judges import ocr
 from pyrite.judges.orm import SHIPPED_WEIGHTS
 from pyrite.records import Meta, Outcome, Truth
 from pyrite.store.bench import Bench
+from pyrite.store.images import open_image
 from pyrite.store.jsonl import read_json
 
 LIMIT_BYTES = 14_000_000
@@ -171,6 +175,14 @@ def told(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def last_screens(bench: Bench) -> Iterator[Image.Image]:
+    """The last screen of every episode."""
+    for name in bench.episode_ids():
+        last = bench.actions(name)[-1].screen
+        if last is not None:
+            yield open_image(bench.inside(name, last))
+
+
 def main() -> int:
     """Choose, ship into a partial folder, read the screens, and put it in place where it is small enough."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -192,6 +204,8 @@ def main() -> int:
         with progress.stage("read") as stage, ocr.collected() as readings:
             flow.pack(root, conditions=flow.DEMO_CONDITIONS)
             judging = flow.judge(root, labels=flow.DEMO_JUDGES, conditions=flow.DEMO_CONDITIONS, watch=stage)
+            for image, engine in product(last_screens(Bench(root)), ocr.ENGINES):
+                ocr.read_screen(image, engine=engine)
             stage.summary = f"{judging.obtained} verdicts, {len(readings)} readings"
     ocr.ship(readings.values(), half / ocr.shipped_file().name)
     images = len(list((half / "images").iterdir()))
