@@ -37,6 +37,8 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
             lines += _cost(one.cost) if one.cost is not None else []
             continue
         lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
+        if one.old:
+            lines.append(f"{_INDENT}{count(one.old, 'old verdict')} could not be had anew and stayed")
         lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
     lines += broken_lines(judging.broken)
     if judging.spent is not None:
