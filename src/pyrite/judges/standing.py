@@ -64,9 +64,7 @@ def take_over(bench: Bench, label: str, condition: str) -> None:
     if new:
         configs = set(new.values())
         old = (
-            line
-            for line in _lines(path)
-            if line.config in configs and (line.episode_id, line.run) not in new
+            line for line in _lines(path) if line.config in configs and (line.episode_id, line.run) not in new
         )
         _write(path, chain(old, _lines(beside)))
     beside.unlink(missing_ok=True)
