@@ -425,6 +425,7 @@ class Evidence(Record):
     """None where everything that the condition shows is here."""
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
+    mark: str = ""  # of the agent's words in requests: `EpisodeView.mark`
 
 
 class EvidenceEntry(Record):

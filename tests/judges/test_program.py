@@ -204,7 +204,8 @@ ORPHAN = (
 def test_what_a_program_started_ends_with_it(tmp_path: Path, ends: str) -> None:
     pid = tmp_path / "pid"
     start = ORPHAN.replace("@@", repr(str(pid)))
-    wait = f"while not os.path.exists({str(pid)!r}) or not open({str(pid)!r}).read().endswith('.'): time.sleep(0.01)"
+    there = f"os.path.exists({str(pid)!r}) and open({str(pid)!r}).read().endswith('.')"
+    wait = f"while not ({there}): time.sleep(0.01)"
     body = (
         HEAD
         + f"{start}\n{wait}\nfor line in sys.stdin:\n    asked = json.loads(line)\n    right()\n    {ends}\n"

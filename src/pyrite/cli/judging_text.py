@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyrite.cli.blocks import broken_lines
+from pyrite.cli.blocks import broken_lines, unswappable_lines
 from pyrite.report.numbers import count
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
         if one.old:
             lines.append(f"{_INDENT}{count(one.old, 'old verdict')} could not be had anew and stayed")
         lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
-    lines += broken_lines(judging.broken)
+    lines += broken_lines(judging.broken) + unswappable_lines(judging.unswappable)
     if judging.spent is not None:
         lines.append(f"calls    {_spent(judging.spent)}")
     if not dry:

@@ -66,6 +66,8 @@ class Judging:
     asked: tuple[Asked, ...]
     broken: dict[str, str] = field(default_factory=dict)
     """Episodes that could not be packed in all conditions, with the reason: no verdict there."""
+    unswappable: dict[str, int] = field(default_factory=dict)
+    """Condition with +swap -> episodes that it leaves out: no claim that can be turned round."""
     interrupted: bool = False
     """Whether ctrl-C ended it; what is not there is not counted as missing."""
     spent: Spent | None = None
@@ -258,7 +260,7 @@ class _Stream:
         self._done: dict[tuple[str, str], set[Key]] = {}
         self._files: dict[tuple[str, str], Appender] = {}
         self._beside: dict[tuple[str, str], set[Key]] = {}
-        """Files whose verdicts are asked for anew -> keys of the old ones that no new one has replaced yet."""
+        """Files whose verdicts are asked for anew -> keys of the old ones that none has replaced yet."""
         conditions = list(dict.fromkeys(entry.condition for entry in entries))
         self._by_condition = {name: [e for e in entries if e.condition == name] for name in conditions}
         self.asked = {
@@ -279,7 +281,10 @@ class _Stream:
             if not force and not labelled.anew:
                 evidence = _evidence(self._by_condition[condition], condition)
                 refuse_other_settings(self._bench, labelled, condition, evidence)
-        self._watch.total = 0
+        self._watch.total = sum(
+            len(self._by_condition[condition]) * _repeats(labelled, self._runs)
+            for labelled, condition in asking
+        )
         for labelled, condition in asking:
             self._prepare_one(labelled, condition, force=force)
         others = {label for label, _ in self._beside}  # their file is still that of the old settings
@@ -304,7 +309,6 @@ class _Stream:
         here = {entry.episode_id for entry in chosen}
         kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in here)
         self.asked[place].kept = kept
-        self._watch.total += len(chosen) * repeats
         self._watch.tick(f"{labelled.label} {condition}", items=kept)
 
     def todo(self, judges: Sequence[Labelled]) -> Iterator[_Call]:
