@@ -16,6 +16,7 @@ from pyrite.records import ActionLine, VerdictLine
 from pyrite.store.bench import Bench
 from pyrite.store.images import save_webp
 from pyrite.store.jsonl import append_lines, read_lines
+from pyrite.suites.lookup import Lookup
 
 TASK = "calc-set-cell-q3-budget-d14"
 
@@ -45,10 +46,10 @@ def test_a_canary_planted_in_truth_is_in_no_package(few: Bench) -> None:
 
 def test_a_leak_refuses_every_judge_every_time(few: Bench) -> None:
     """A task text with a category code: what a judge must not know has come into the evidence."""
-    instruction = flow.Lookup.instruction
+    instruction = Lookup.instruction
     for _ in range(2):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(flow.Lookup, "instruction", lambda self, task: f"{instruction(self, task)} F-CLAIM")
+            patch.setattr(Lookup, "instruction", lambda self, task: f"{instruction(self, task)} F-CLAIM")
             with pytest.raises(UsageError, match="tell a judge what it must not know"):
                 flow.judge(few.root, labels="accept-all", conditions="E3-full")
     assert not list(few.paths.verdict_files())

@@ -417,8 +417,7 @@ class Evidence(Record):
     condition: str
     instruction: str
     actions: tuple[ViewAction, ...] = ()
-    images: tuple[str, ...] = ()
-    """sha256 of the decoded pixels, in order of time."""
+    images: tuple[str, ...] = ()  # sha256 of the decoded pixels, in order of time
     same_as: tuple[int | None, ...] = ()
     """For each image the index of the first with the same pixels, None for a new one: none is shown twice."""
     left_out: LeftOut | None = None
