@@ -82,7 +82,7 @@ def refuse_other_settings(
             + _difference(bench, labelled),
             where=str(path),
             expected=f"config {other}, now {labelled.config}",
-            next=f"pyrite judge {bench.root} --judge {labelled.label} --condition {condition} --force",
+            next="the same command with --force: the new verdicts take their place",
         )
 
 
