@@ -219,6 +219,7 @@ def test_the_end_of_a_very_long_message_is_read() -> None:
         "",
         "Nothing failed.",
         "None of the steps failed.",
+        "The task failed successfully.",
         "No errors, no failure, nothing is missing.",
         "Saved, although I could not verify it.",
         "I was unable to close the dialog, but D14 is set and saved.",

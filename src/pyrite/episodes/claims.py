@@ -132,6 +132,7 @@ _TWICE = _any(
     r"missing|lost|incomplete|unfinished|unsaved|undone|problems?|issues?|impossible|unable|only|just)\b",
     r"\bbe (?:easier|simpler|better|happier|clearer|faster|nicer)\b",
     r"\b(?:nothing|none|neither|no one)\b.*\bnot\b",
+    r"\bfail\w* success",
 )
 """What may deny that something went wrong: no denial that could be turned round."""
 
