@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import time
 from typing import Any
 
 import pytest
@@ -204,6 +205,27 @@ def test_control_tokens_and_placeholders_are_broken_up_and_stay_readable(token: 
         found = showing.tame(text, "12345678")
         assert token not in found
         assert found.replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "<" * 100_000,
+            "<" + " " * 100_000,
+            ("<" + " " * 300) * 300,
+            "[ " * 50_000,
+            "<a" * 50_000,
+            "#" * 100_000,
+        ),
+        *("<x=" + "y" * 100_000, "\n* " * 30_000, "3fa9" * 25_000, "3\u0301" * 50_000, "é" + "3" * 100_000),
+    ],
+    ids=range(11),
+)
+def test_no_text_takes_long_to_tame(text: str) -> None:
+    started = time.process_time()
+    showing.tame(text, "3fa9c1d2b07e4415")
+    assert time.process_time() - started < 2, "seconds"
 
 
 @pytest.mark.parametrize("turn", ["Assistant:", "user:", "### System:", "Human:", "**Assistant**:"])

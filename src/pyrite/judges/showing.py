@@ -40,9 +40,9 @@ _HTML = (
     "|label|select|option|link|meta|script|style|title"
 )
 _TEMPLATE = re.compile(
-    r"<(?=[|｜])|(?<=[|｜])(?=>)|<<(?=\s*/?\s*SYS\s*>>)"
-    rf"|<(?!\s*/?\s*(?:{_HTML})\b)(?=\s*[/!]?\s*[^\W\d][\w.:▁-]{{0,60}}(?:\s*=[^<>\n]{{0,60}})?\s*/?\s*>)"
-    r"|\[(?=\s*/?\s*(?-i:[a-z]?[A-Z][A-Z_]{1,40})\s*\])"
+    r"<(?=[|｜])|(?<=[|｜])(?=>)|<<(?=\s{0,3}/?\s{0,3}SYS\s{0,3}>>)"
+    rf"|<(?!\s{{0,3}}/?\s{{0,3}}(?:{_HTML})\b)(?=\s{{0,3}}[/!]?\s{{0,3}}[^\W\d][\w.:▁-]{{0,60}}(?:\s{{0,3}}=[^<>\n]{{0,60}})?\s{{0,3}}/?\s{{0,3}}>)"
+    r"|\[(?=\s{0,3}/?\s{0,3}(?-i:[a-z]?[A-Z][A-Z_]{1,40})\s{0,3}\])"
     r"|(?<![^\n])[ \t#*]*(?:assistant|user|human|system|model)[ \t*]*(?=:)",
     re.IGNORECASE,
 )
@@ -79,7 +79,9 @@ def tame(text: str, sign: str) -> str:
     'a < |im_end| > b ········'
     """
     clean = text.replace("\r\n", "\n").encode("utf-8", "replace").decode()
-    clean = _blank(sign, ascii_only=clean.isascii()).sub("·" * len(sign), clean)
+    folded = (_UNSEEN.sub("", clean) if clean.isascii() else clean.translate(_folded())).lower()
+    if sign in folded:
+        clean = _blank(sign, ascii_only=clean.isascii()).sub("·" * len(sign), clean)
     return _TEMPLATE.sub(r"\g<0> ", _CONTROL.sub(" ", clean))
 
 
@@ -88,6 +90,15 @@ _BETWEEN = (
     "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]*"
 )
 """Characters that nobody sees."""
+_UNSEEN = re.compile(_BETWEEN.rstrip("*"))
+
+
+@lru_cache(maxsize=1)
+def _folded() -> dict[int, str]:
+    """For `str.translate`: what may be read as a hex digit as that, and nothing for what nobody sees."""
+    numbers = (*range(0xFFFF), *range(0xE0000, 0xE01F0))
+    unseen = {number: "" for number in numbers if _UNSEEN.match(chr(number)) is not None}
+    return unseen | {ord(char): digit for digit, chars in _lookalikes().items() for char in chars}
 
 
 @lru_cache(maxsize=64)
@@ -101,7 +112,9 @@ def _blank(sign: str, *, ascii_only: bool) -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _lookalikes() -> dict[str, str]:
     """For each hex digit all characters that may be read as it."""
-    found = {digit: digit + digit.upper() + _SEEN_AS.get(digit, "") for digit in "0123456789abcdef"}
+    found = {digit: digit + digit.upper() for digit in "0123456789abcdef"}
+    for digit, letters in _SEEN_AS.items():
+        found[digit] += letters + letters.upper()
     for first, last in (
         (0x80, 0x2FFF),
         (0xA640, 0xABFF),
