@@ -11,11 +11,13 @@ import pytest
 from PIL import Image
 
 from pyrite import flow
+from pyrite.cli import run as pyrite
 from pyrite.errors import UsageError
-from pyrite.records import ActionLine
+from pyrite.records import ActionLine, VerdictLine
 from pyrite.store.bench import Bench
 from pyrite.store.images import save_webp
 from pyrite.store.jsonl import append_lines, read_lines
+from pyrite.suites.lookup import Lookup
 
 
 @pytest.fixture
@@ -44,16 +46,33 @@ def test_a_canary_planted_in_truth_is_in_no_package(few: Bench) -> None:
 
 
 def test_a_leak_refuses_every_judge_every_time(few: Bench) -> None:
-    """An action that names a category code: what a judge must not know has come into the evidence."""
-    episode_id = few.episode_ids()[0]
+    """A task text with a category code: what a judge must not know has come into the evidence."""
+    instruction = Lookup.instruction
+    for _ in range(2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Lookup, "instruction", lambda self, task: f"{instruction(self, task)} F-CLAIM")
+            with pytest.raises(UsageError, match="tell a judge what it must not know"):
+                flow.judge(few.root, labels="accept-all", conditions="E3-full")
+    assert not list(few.paths.verdict_files())
+    assert flow.judge(few.root, labels="accept-all", conditions="E1-final").missing == 0
+
+
+def test_a_word_of_an_agent_leaves_its_episode_out_and_is_told(
+    few: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An action that names a category code stops no judge, and is no verdict either."""
+    episode_id, *others = few.episode_ids()
     actions = few.paths.episode(episode_id).actions
     last = list(read_lines(actions, ActionLine))[-1]
     append_lines(actions, [last.model_copy(update={"step": last.step + 1, "text": "F-UNCOMMITTED"})])
-    for _ in range(2):
-        with pytest.raises(UsageError, match="tell a judge what it must not know"):
-            flow.judge(few.root, labels="accept-all", conditions="E3-full")
-    assert not list(few.paths.verdict_files())
-    assert flow.judge(few.root, labels="accept-all", conditions="E1-final").missing == 0
+    assert pyrite(["judge", str(few.root), "--judge", "accept-all", "--condition", "E1-final,E3-full"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        f"broken   {episode_id}: E3-full: its agent wrote what no judge may be told: 'F-UNCOMMITTED'" in said
+    )
+    for condition, shown in (("E1-final", {episode_id, *others}), ("E3-full", set(others))):
+        path = few.paths.verdict_file("accept-all", condition)
+        assert {line.episode_id for line in read_lines(path, VerdictLine)} == shown
 
 
 def test_judging_sees_a_screen_that_was_changed_after_packing(few: Bench) -> None:

@@ -417,14 +417,14 @@ class Evidence(Record):
     condition: str
     instruction: str
     actions: tuple[ViewAction, ...] = ()
-    images: tuple[str, ...] = ()
-    """sha256 of the decoded pixels, in order of time."""
+    images: tuple[str, ...] = ()  # sha256 of the decoded pixels, in order of time
     same_as: tuple[int | None, ...] = ()
     """For each image the index of the first with the same pixels, None for a new one: none is shown twice."""
     left_out: LeftOut | None = None
     """None where everything that the condition shows is here."""
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
+    mark: str = ""  # of the agent's words in requests: `EpisodeView.mark`
 
 
 class EvidenceEntry(Record):

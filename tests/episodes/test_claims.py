@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyrite.episodes.claims import claim
+from pyrite.episodes.claims import ASSERTION, DENIAL, claim, opposite
 
 ASSERTED = [
     "D14 in Documents/q3_budget.ods is set to 4500 and the file is saved.",
@@ -210,3 +210,38 @@ def test_the_end_of_a_very_long_message_is_read() -> None:
     filler = "The table has twelve rows. " * 40_000
     assert claim(filler + "The file could not be saved.") == "denied"
     assert claim(filler + "The file is saved.") == "asserted"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        None,
+        "",
+        "Nothing failed.",
+        "None of the steps failed.",
+        "The task failed successfully.",
+        "No errors, no failure, nothing is missing.",
+        "Saved, although I could not verify it.",
+        "I was unable to close the dialog, but D14 is set and saved.",
+        "I have set the cell, but could not save it.",
+        "I think the task is probably done, but please check it.",
+        "Leider fertig: die Datei wurde nicht gespeichert.",
+        "\u5df2\u4fdd\u5b58\u6587\u4ef6\u3002",
+        "Listo, el archivo no se guard\u00f3.",
+        "It has 14 rows.",
+        "Should I save it?",
+        "The file is saved. " + "x" * 9000,
+    ],
+)
+def test_what_is_not_one_claim_throughout_is_not_turned_round(message: str | None) -> None:
+    assert opposite(message) is None
+
+
+def test_a_plain_claim_is_turned_round_and_a_known_kind_decides() -> None:
+    for message in ("Done.", "D14 is set to 4500 and the file is saved.", "Nothing failed. Saved."):
+        assert opposite(message) == DENIAL
+    for message in ("I could not save the file.", "I was unable to finish: the task is not done."):
+        assert opposite(message) == ASSERTION
+    assert opposite("Nothing failed. Saved.", "admits") == ASSERTION
+    assert opposite("B2 = 4.", "asserts") == DENIAL
+    assert [opposite("Done.", kind) for kind in ("hedged", "silent", "of another kind")] == [None] * 3

@@ -101,16 +101,64 @@ def test_thoughts_are_shown_in_conditions_named_so_and_nowhere_else(
     assert {name for name, there in shown.items() if there} == {"E2+thoughts", "E3-full+claim+thoughts"}
 
 
-def test_swap_turns_a_claim_round_and_leaves_what_claims_nothing(
+def test_swap_turns_a_claim_round_and_leaves_out_what_has_none(
     episodes: Episodes, instructions: Instructions
 ) -> None:
-    said = {"ep_1": "I saved it.", "ep_2": "I could not save it.", "ep_3": "It has 14 rows.", "ep_4": None}
+    said = {
+        "ep_1": "I saved it.",
+        "ep_2": "I could not save it.",
+        "ep_3": "It has 14 rows.",
+        "ep_4": None,
+        "ep_5": "I was unable to close the dialog, but D14 is set and saved.",
+        "ep_6": "Ich habe die Datei gespeichert.",
+    }
     for episode_id, message in said.items():
         episodes.add(episode_id, [{"action": "done"}], final_message=message)
+    names = parse_list("E2+claim,E2+swap")
+    packing = pack(episodes.bench, names, instructions, nothing, opposite=opposite)
+    swapped = [one for one in packing.entries if one.condition == "E2+swap"]
+    shown = {e.episode_id: load(episodes.bench, e).final_message for e in swapped}
+    assert shown == {"ep_1": DENIAL, "ep_2": ASSERTION}
+    assert [claim(shown[name]) for name in ("ep_1", "ep_2")] == ["denied", "asserted"]
+    assert (packing.unswappable, packing.broken, len(packing.entries)) == ({"E2+swap": 4}, {}, 8)
+
+
+def test_swap_goes_by_the_kind_of_a_message_where_it_is_known(
+    episodes: Episodes, instructions: Instructions
+) -> None:
+    for kind in ("asserts", "admits", "hedged"):
+        episodes.add(f"ep_{kind}", [{"action": "done"}], final_message="B2 = 4.", message_kind=kind)
     packing = pack(episodes.bench, [parse("E2+swap")], instructions, nothing, opposite=opposite)
     shown = {e.episode_id: load(episodes.bench, e).final_message for e in packing.entries}
-    assert shown == {"ep_1": DENIAL, "ep_2": ASSERTION, "ep_3": "It has 14 rows.", "ep_4": None}
-    assert [claim(shown[name]) for name in ("ep_1", "ep_2")] == ["denied", "asserted"]
+    assert shown == {"ep_asserts": DENIAL, "ep_admits": ASSERTION}
+    assert packing.unswappable == {"E2+swap": 1}
+
+
+def test_where_nothing_can_be_turned_round_it_is_said(episodes: Episodes, instructions: Instructions) -> None:
+    episodes.add("ep_1", [{"action": "done"}], final_message="It has 14 rows.")
+    with pytest.raises(InputError, match="none of 1 episodes has a claim"):
+        pack(episodes.bench, [parse("E2+swap")], instructions, nothing, opposite=opposite)
+
+
+def test_the_mark_covers_all_that_the_agent_did_and_is_one_for_all_conditions(
+    episodes: Episodes, instructions: Instructions
+) -> None:
+    two = [{"action": "type", "text": "x", "thought": "t"}, {"action": "done"}]
+    episodes.add("ep_1", two, final_message="Saved.")
+    episodes.add("ep_2", two, final_message="Saved!")
+    episodes.add("ep_3", two, final_message="Saved.", colours=[9, 1, 2])
+    episodes.add("ep_4", [{**two[0], "thought": "u"}, two[1]], final_message="Saved.")
+    episodes.add("ep_5", two, final_message="Saved.")
+    names = parse_list("E1-final,E2+claim,E2+swap,E3-full")
+    packing = pack(episodes.bench, names, instructions, nothing, opposite=opposite)
+    marks: dict[str, set[str]] = {}
+    for one in packing.entries:
+        marks.setdefault(one.episode_id, set()).add(load(episodes.bench, one).mark)
+    assert {len(found) for found in marks.values()} == {1}
+    assert marks["ep_5"] == marks["ep_1"], "the same episode, the same bytes"
+    assert len(set.union(*marks.values())) == 4
+    again = pack(episodes.bench, names, instructions, nothing, opposite=opposite)
+    assert again.entries == packing.entries
 
 
 def test_a_word_of_the_swapped_message_is_no_leak(episodes: Episodes, instructions: Instructions) -> None:
@@ -156,15 +204,58 @@ def test_nothing_of_who_made_it_is_in_a_package(episodes: Episodes, instructions
                 assert secret not in data
 
 
-def test_a_planted_canary_is_found_and_the_views_own_words_are_not(
+CANARY = Secrets(
+    names=("ep_1", "scripted"), texts=("canary-7f3", *Category), values=("4500", "D14", "canary-7f3")
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "canary-7f3",
+        "F-CLAIM",
+        "a CANARY-7F3!",
+        "cana\u200bry-7f3",
+        "canary-\n7f3",
+        "can ary\u00ad-7\u20603",
+        "\uff43anary-7f3",
+        "F-\u200bCLAIM",
+    ],
+)
+def test_what_an_agent_wrote_leaves_its_own_episode_out_and_no_other(
+    episodes: Episodes, instructions: Instructions, text: str
+) -> None:
+    hidden = "canary-73" if "\u2060" in text else "canary-7f3"
+    secrets = Secrets(names=CANARY.names, texts=(hidden, *Category), values=CANARY.values)
+    episodes.add("ep_1", [{"action": "type", "text": text}])
+    episodes.add("ep_2", [{"action": "type", "text": "4500"}], final_message="half-claim, CANARY-9")
+    names = parse_list("E1-final,E3-full,E3-full+claim")
+    found = pack(episodes.bench, names, instructions, lambda meta: secrets)
+    shown = {(one.episode_id, one.condition) for one in found.entries}
+    assert shown == {("ep_2", name.name) for name in names} | {("ep_1", "E1-final")}
+    assert found.leaks == ()
+    assert list(found.broken) == ["ep_1"]
+    assert "its agent wrote what no judge may be told" in found.broken["ep_1"]
+    assert set(index(episodes.bench)) == shown
+
+
+def test_what_was_packed_before_it_was_known_to_be_secret_is_taken_back(
     episodes: Episodes, instructions: Instructions
 ) -> None:
-    episodes.add("ep_1", [{"action": "type", "text": "canary-7f3 F-CLAIM"}])
-    secrets = Secrets(
-        names=("ep_1", "scripted"), texts=("canary-7f3", *Category), values=("4500", "D14", "canary-7f3")
-    )
-    leaks = pack(episodes.bench, [parse("E3-full")], instructions, lambda meta: secrets).leaks
-    assert {leak.secret for leak in leaks} == {"canary-7f3", "F-CLAIM"}
+    episodes.add("ep_1", [{"action": "type", "text": "canary-7f3"}])
+    episodes.add("ep_2", [{"action": "done"}])
+    before = pack(episodes.bench, [parse("E3-full")], instructions, nothing)
+    after = pack(episodes.bench, [parse("E3-full")], instructions, lambda meta: CANARY)
+    assert [len(one.entries) for one in (before, after)] == [2, 1]
+    assert set(index(episodes.bench)) == {("ep_2", "E3-full")}
+    assert len(list(episodes.bench.paths.evidence.rglob("evidence.json"))) == 1
+
+
+def test_what_pyrite_itself_packs_is_a_leak(episodes: Episodes) -> None:
+    episodes.add("ep_1", [{"action": "type", "text": "canary-7f3"}])
+    found = pack(episodes.bench, [parse("E3-full")], lambda task: "Do it, canary-7f3.", lambda meta: CANARY)
+    assert {(leak.secret, leak.by_agent) for leak in found.leaks} == {("canary-7f3", False)}
+    assert (len(found.entries), found.broken) == (1, {})
 
 
 def test_a_value_that_the_view_shows_is_no_leak(episodes: Episodes) -> None:

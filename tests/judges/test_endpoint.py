@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -246,7 +247,19 @@ def test_so_many_requests_a_minute(episodes: Episodes, endpoint: FaultServer) ->
         (["--api-key-env", KEY], "that is no variable's name"),
         (["--base-url", "http://me:pass-word@127.0.0.1/v1"], "has a user, a password or a query in it"),
         (["--base-url", "http://127.0.0.1/v1?key=pass-word"], "has a user, a password or a query in it"),
-        (["--base-url", "ftp://127.0.0.1/v1"], "base URL 'ftp://127.0.0.1/v1'"),
+        (["--base-url", "ftp://127.0.0.1/v1"], "a base URL of ftp://"),
+        (["--base-url", KEY], "the base URL is none"),
+        (["--base-url", f"ftp://{KEY}/v1"], "a base URL of ftp://"),
+        (["--base-url", f"http://{KEY}:99999/v1"], "the base URL is none"),
+        (["--judge", f"vlm@api_key={KEY}"], "unknown option 'api_key'"),
+        (["--judge", f"vlm@{KEY}"], "an option that is no key=value"),
+        (["--judge", f"vlm@base_url={KEY}"], "the base URL is none"),
+        (["--judge", f"vlm@model={KEY}"], "is a part of the model's name or URL"),
+        (["--judge", "vlm@model=x,model=y"], "model is there twice"),
+        (["--rpm", "nan"], "--rpm nan"),
+        (["--tpm", "inf"], "--tpm inf"),
+        (["--timeout", "nan"], "--timeout nan"),
+        (["--api-key-env", "TORN_KEY"], "holds a line break"),
         (["--budget", "much"], "budget 'much'"),
         (["--price", "cheap"], "price 'cheap'"),
         (["--model", ""], "no model is named"),
@@ -256,12 +269,15 @@ def test_what_is_no_endpoint_is_exit_2_and_repeats_no_secret(
     episodes: Episodes,
     endpoint: FaultServer,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
     options: list[str],
     said: str,
 ) -> None:
     lay(episodes, ["none"])
+    monkeypatch.setenv("TORN_KEY", f"{KEY[:9]}\n{KEY[9:]}")
     assert run(arguments(episodes.bench, endpoint, *options)) == 2
     seen = capsys.readouterr()
+    assert KEY[:9] not in seen.err
     assert said in seen.err
     assert "pass-word" not in seen.err
     assert KEY not in seen.err
@@ -292,3 +308,91 @@ def test_a_run_whose_endpoint_failed_is_not_finished(
     assert endpoint.count == {"none": 1, "400": 1}
     (path,) = episodes.bench.paths.verdicts.glob("vlm*.jsonl")
     assert [line.episode_id for line in read_lines(path, VerdictLine)] == ["ep_00"]
+
+
+@pytest.mark.parametrize("options", [["--dry-run"], ["--show-request", "first"]])
+def test_what_sends_nothing_needs_no_key(
+    episodes: Episodes, endpoint: FaultServer, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    lay(episodes, ["none"])
+    monkeypatch.delenv("STUB_KEY")
+    asked = arguments(episodes.bench, endpoint)
+    assert run([*asked, *options]) == 0
+    assert (
+        run(
+            [
+                "judge",
+                str(episodes.bench.root),
+                "--judge",
+                "vlm@model=o4-mini",
+                "--condition",
+                "E1-final",
+                *options,
+            ]
+        )
+        == 0
+    )
+    assert not endpoint.count
+    assert run(asked) == 2
+
+
+def test_a_budget_that_a_call_overruns_is_told_by_how_much(
+    episodes: Episodes, endpoint: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The endpoint states a dollar an answer; without a price nobody knows before the first one."""
+    lay(episodes, ["dear"] * 3)
+    assert run(arguments(episodes.bench, endpoint, "--budget", "0.25")) == 4
+    said = capsys.readouterr().out
+    assert "1 new, 0 kept, 2 missing" in said
+    assert "budget   $0.25, overrun by $0.7500: a call took more than any before it" in said
+    assert run(arguments(episodes.bench, endpoint, "--budget", "5")) == 0
+    assert "overrun" not in capsys.readouterr().out
+
+
+def test_labels_that_are_keys_are_filled_in_and_stored_as_they_stand(
+    episodes: Episodes, endpoint: FaultServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay(episodes, ["none"])
+    monkeypatch.setenv("WHICH", "stub-7")
+    config = tmp_path / "bench.yaml"
+    label = f"vlm@model=${{WHICH}},base_url={endpoint.url},api_key_env=STUB_KEY"
+    for form in (f"  {label!r}: {{runs: 2}}", f"  - {label!r}"):
+        shutil.rmtree(episodes.bench.paths.verdicts, ignore_errors=True)
+        config.write_text(f"conditions: [E1-final]\njudges:\n{form}\n")
+        root = episodes.bench.root
+        assert run(["run", str(root), "--config", str(config), "--force", "-q"]) in {0, 3}
+        (path,) = episodes.bench.paths.verdicts.glob("vlm*.jsonl")
+        runs = 2 if "runs" in form else 1
+        assert [line.run for line in read_lines(path, VerdictLine)] == list(range(1, runs + 1))
+        assert {json.loads(request.body)["model"] for request in endpoint.asked} == {"stub-7"}
+        asked = json.dumps(episodes.bench.lock()["run"]["asked"])
+        assert "${WHICH}" in asked
+        assert "stub-7" not in asked
+    monkeypatch.setenv("WHICH", "stub-8")
+    assert run(["run", str(root), "--config", str(config), "-q"]) == 2
+    monkeypatch.delenv("WHICH")
+    assert run(["run", str(root), "--config", str(config), "-q"]) == 2
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        f"  vlm: {{model: m, base_url: 'http://me:{KEY}@127.0.0.1/v1'}}",
+        f"  vlm: {{base_url: 'http://me:{KEY}@127.0.0.1/v1'}}",
+        f"  vlm: {{model: m, api_key_env: {KEY}}}",
+        f"  'vlm@model=m,base_url=http://me:{KEY}@127.0.0.1/v1': {{runs: 1}}",
+        f"  'vlm@model=m,api_key={KEY}': {{}}",
+        f"  - 'vlm@model=m,api_key_env={KEY}'",
+    ],
+)
+def test_a_key_in_a_configuration_is_refused_and_reaches_no_file_of_the_bench(
+    episodes: Episodes, tmp_path: Path, capsys: pytest.CaptureFixture[str], judge: str
+) -> None:
+    lay(episodes, ["none"])
+    config = tmp_path / "bench.yaml"
+    config.write_text(f"conditions: [E1-final]\njudges:\n{judge}\n")
+    assert run(["run", str(episodes.bench.root), "--config", str(config), "-q"]) == 2
+    seen = capsys.readouterr()
+    assert KEY not in seen.out + seen.err
+    for path in episodes.bench.root.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pyrite.judges.parse import Format, parse
 from pyrite.judges.spoken import WORDS
+from pyrite.records import Verdict
 
 STRICT = Format(keys=("verdict",), strict=True)
 WHOLE = '{"reason": "r", "verdict": "failure", "confidence": 0.9}'
@@ -234,3 +235,60 @@ def test_a_line_and_an_object_that_differ_are_none(words: list[str], label: str)
     assert said(f"{body}\n{line}") == ("parse_error", "malformed")
     assert said(f"{body}\n\n```\n{line}\n```\n") == ("parse_error", "malformed")
     assert WORDS[second] == said(body)[0]
+
+
+S = '{"reason": "r", "verdict": "success", "confidence": 0.9}'
+OTHER_LANGUAGES = {
+    "de quotes": f"Das Terminal zeigt {S}. Ich schließe daraus, dass es nicht geklappt hat.",
+    "de quotes, a line before": f"Auf dem Bildschirm steht:\n{S}\nAber gespeichert wurde nichts.",
+    "de fenced": f"Der Agent schrieb:\n```json\n{S}\n```\nDoch die Datei fehlt, also ein Fehlschlag.",
+    "de if": f"Wenn die Datei gespeichert wäre, würde ich so antworten.\n{S}",
+    "de takes back": f"{S}\n\nDas stimmt so nicht: es ist ein Fehlschlag.",
+    "de without umlauts": f"Terminal zeigt {S}",
+    "es quotes": f"La terminal muestra {S}. No se guardó nada, así que es un fracaso.",
+    "es takes back": f"{S}\nPero el archivo no se guardó.",
+    "es if": f"Si se hubiera guardado diría\n\n{S}",
+    "fr quotes": f"Le terminal affiche {S} mais rien n'est enregistré.",
+    "zh quotes": f"终端显示 {S}。我判断任务失败。",
+    "zh takes back": f"{S}\n\n但是文件没有保存，所以失败。",
+    "zh fenced": f"屏幕上写着：\n```json\n{S}\n```\n这只是引用。",
+    "ru quotes": f"На экране написано {S}, но файл не сохранён.",
+    "ja if": f"保存されていれば\n{S}",
+    "ar quotes": f"تعرض الشاشة {S}",
+    "de line": "Auf dem Bildschirm steht\n\nVerdict: success",
+    "es line": "La pantalla dice lo siguiente.\nVerdict: success",
+    "zh line": "屏幕显示。\nVerdict: success",
+    "de first line": "Verdict: success\nDas stand auf dem Bildschirm, gespeichert ist nichts.",
+}
+
+
+@pytest.mark.parametrize("name", sorted(OTHER_LANGUAGES))
+def test_a_quotation_in_another_language_is_never_the_verdict(name: str) -> None:
+    for text in (OTHER_LANGUAGES[name], OTHER_LANGUAGES[name].replace("success", "failure")):
+        for form in (STRICT, None):
+            found = parse(text, form=form)
+            assert (found.verdict, found.status) in {
+                (Verdict.PARSE_ERROR, "off_schema"),
+                (Verdict.PARSE_ERROR, "malformed"),
+            }
+    if "line" not in name or "a line" in name:
+        assert parse(OTHER_LANGUAGES[name], form=STRICT).status == "off_schema"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        S,
+        f"Here is my answer:\n```json\n{S}\n```",
+        f"Sure! {S}",
+        f"Cell D14 of Documents/q3_budget.ods shows 4500 and the title bar has no asterisk.\n\n{S}",
+        f"LibreOffice Calc shows 4500 in D14.\n{S}",
+        f"D14: 4500.\n{S}\n\nThat is all.",
+        f"Final verdict:\n{S}",
+        '{"reason": "Auf dem Bildschirm steht 4500.", "verdict": "success", "confidence": 0.9}',
+        '{"reason": "屏幕显示保存成功", "verdict": "success"}',
+        "The file is saved.\n\nVerdict: success",
+    ],
+)
+def test_english_beside_a_verdict_and_any_language_inside_of_it_are_read(text: str) -> None:
+    assert (parse(text, form=STRICT).verdict, parse(text, form=STRICT).status) == (Verdict.SUCCESS, "ok")

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from pyrite.judges import labels
 from pyrite.judges.base import Reply, Unavailable
 from pyrite.judges.program import Program
 from pyrite.records import VerdictLine
+from pyrite.store import scratch
 from pyrite.store.jsonl import read_lines
 
 HEAD = """import json, os, sys, time
@@ -167,8 +169,61 @@ def test_a_key_that_a_program_was_given_is_not_in_its_reason(
 
 
 def test_what_it_prints_late_goes_to_no_other_episode(tmp_path: Path) -> None:
-    body = loop("print('starting ...', flush=True)", "right()", "say(score=666)", "print('done', flush=True)")
-    assert scores(asked(Program(script(tmp_path, body)), tmp_path, range(1, 9))) == list(range(1, 9))
+    late = "threading.Timer(0.5, lambda: say(score=666)).start()"
+    body = loop(
+        "import threading", "print('starting ...', flush=True)", "right()", late, "print('x', flush=True)"
+    )
+    assert scores(asked(Program(script(tmp_path, body)), tmp_path, [1, 2, 3])) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("second", ["right()", "say(score=666)", "print('{\"score\": 9}', flush=True)"])
+def test_two_answers_to_one_request_are_none(tmp_path: Path, second: str) -> None:
+    body = loop("right()", "if number == 1 or '-once' in sys.argv:", f"    time.sleep(0.003); {second}")
+    assert scores(asked(Program(script(tmp_path, body)), tmp_path, [1, 2, 3])) == [1, "malformed", 3]
+    once = f"{ONCE}right()\ntime.sleep(0.1)\n{second}\n"
+    assert scores(asked(Program(script(tmp_path, once)), tmp_path, [1, 2])) == ["malformed"] * 2
+
+
+@pytest.mark.parametrize("how", ["sys.exit(3)", "os.kill(os.getpid(), 11)", "raise ValueError"])
+def test_an_answer_of_a_program_that_fails_is_no_verdict(tmp_path: Path, how: str) -> None:
+    found = asked(Program(script(tmp_path, f"{ONCE}right()\ntime.sleep(0.1)\n{how}\n")), tmp_path, [1, 2])
+    assert scores(found) == [None, None]
+    assert "answered and ended with exit code" in str(found[0])
+    body = loop("right()", "if number == 1:", f"    {how}")
+    assert scores(asked(Program(script(tmp_path, body)), tmp_path, [1, 3])) == [1, None]
+
+
+ORPHAN = (
+    "import subprocess; subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import os, sys, time\\n"
+    'if os.fork(): os._exit(0)\\nos.setsid()\\nopen(sys.argv[1], "w").write(str(os.getpid()) + ".")\\n'
+    "time.sleep(99)', @@])"
+)
+
+
+@pytest.mark.parametrize("ends", ["", "sys.exit(0)", "time.sleep(60)"])
+def test_what_a_program_started_ends_with_it(tmp_path: Path, ends: str) -> None:
+    pid = tmp_path / "pid"
+    start = ORPHAN.replace("@@", repr(str(pid)))
+    there = f"os.path.exists({str(pid)!r}) and open({str(pid)!r}).read().endswith('.')"
+    wait = f"while not ({there}): time.sleep(0.01)"
+    body = (
+        HEAD
+        + f"{start}\n{wait}\nfor line in sys.stdin:\n    asked = json.loads(line)\n    right()\n    {ends}\n"
+    )
+    assert scores(asked(Program(script(tmp_path, body), timeout_s="20"), tmp_path)) == [1]
+    assert not Path(f"/proc/{pid.read_text()[:-1]}").exists()
+
+
+def test_folders_of_a_killed_command_are_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    monkeypatch.setattr(scratch, "_SWEPT", set())
+    left = tmp_path / "tmp" / "pyrite-judge-4194000-1-abcdefgh"
+    left.mkdir(parents=True)
+    (left / "0123.png").write_bytes(b"x")
+    asked(Program(script(tmp_path, loop("right()"))), tmp_path)
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 def test_a_program_that_writes_much_to_stderr_or_reads_late_does_not_block(tmp_path: Path) -> None:
@@ -231,7 +286,10 @@ def test_a_cancelled_call_ends_its_process(tmp_path: Path) -> None:
 
 def test_a_program_that_hangs_does_not_outlive_a_killed_pyrite(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    body = loop(f"open({str(pid)!r}, 'w').write(str(os.getpid()) + '.')", "time.sleep(60)")
+    orphan = tmp_path / "orphan"
+    start = ORPHAN.replace("@@", repr(str(orphan)))
+    wait = f"while not os.path.exists({str(orphan)!r}): time.sleep(0.01)"
+    body = loop(start, wait, f"open({str(pid)!r}, 'w').write(str(os.getpid()) + '.')", "time.sleep(60)")
     code = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
@@ -246,10 +304,18 @@ def test_a_program_that_hangs_does_not_outlive_a_killed_pyrite(tmp_path: Path) -
             assert pyrite_itself.poll() is None
             time.sleep(0.02)
         pyrite_itself.kill()
-    status, deadline = Path(f"/proc/{pid.read_text()[:-1]}/status"), time.monotonic() + 20
-    while status.exists() and "State:\tZ" not in status.read_text():
-        assert time.monotonic() < deadline, "seconds after pyrite was killed"
-        time.sleep(0.02)
+    deadline = time.monotonic() + 20
+    for file in (pid, orphan):
+        while _alive(int(file.read_text()[:-1])):
+            assert time.monotonic() < deadline, "seconds after pyrite was killed"
+            time.sleep(0.02)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 def test_another_script_is_another_judge(tmp_path: Path) -> None:

@@ -101,7 +101,6 @@ def test_a_server_sees_the_package_and_its_score_is_kept_raw(
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        (b"", "malformed"),
         (b"0.5", "malformed"),
         (b'{"score": 0.5', "malformed"),
         (b'{"score": "0.5"}', "off_schema"),
@@ -119,7 +118,19 @@ def test_what_cannot_be_read_is_counted_and_not_asked_for_again(
     assert len(server.asked) == 1
 
 
-@pytest.mark.parametrize("body", [b"<html>sign in</html>", b'{"error": {"message": "no model is loaded"}}'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" \n",
+        b"<html>sign in</html>",
+        b'{"error": {"message": "no model is loaded"}}',
+        b'{"error": "CUDA out of memory"}',
+        b'{"error": true}',
+        b'{"id": "ID", "detail": [{"msg": "field required"}]}',
+        b'{"error": {"score": 1}}',
+    ],
+)
 def test_a_200_of_something_else_than_the_judge_is_no_verdict(
     servers: list[Server], tmp_path: Path, body: bytes
 ) -> None:
@@ -127,6 +138,9 @@ def test_a_200_of_something_else_than_the_judge_is_no_verdict(
     with pytest.raises(CallError) as caught:
         ask(server.url, package(tmp_path))
     assert (caught.value.kind, caught.value.status) == ("protocol", 200)
+    assert len(server.asked) == 3, "it is asked again, as a model is"
+    servers.append(server := Server((200, body), (200, b'{"score": 2, "error": null}')))
+    assert ask(server.url, package(tmp_path)).score == 2
 
 
 def test_a_server_in_trouble_gives_no_verdict_and_one_that_recovers_gives_one(

@@ -130,6 +130,78 @@ def test_other_settings_are_refused_with_the_difference_until_forced(packed: Epi
     assert {line.config for line in read_lines(path, VerdictLine)} == {"c2"}
 
 
+class Moody(Flaky):
+    """Says success, or is gone."""
+
+    def __init__(self, *, gone: bool = False, after: int = 99) -> None:
+        super().__init__()
+        self.left = 0 if gone else after
+
+    async def judge(self, package: Package, run: int) -> Reply:
+        self.left -= 1
+        if self.left < 0:
+            raise Unavailable("the endpoint is gone")
+        return Reply(Verdict.SUCCESS, f"call {self.left}")
+
+
+def moody(judge: Moody, config: str = "c1", *, anew: bool = True) -> Labelled:
+    return Labelled("moody", judge, {"config": config}, config, anew)
+
+
+def lines(episodes: Episodes, judge: str) -> dict[tuple[str, int], VerdictLine]:
+    path = episodes.bench.paths.verdict_file(judge, "E1-final")
+    found = list(read_lines(path, VerdictLine))
+    assert len({(one.episode_id, one.run) for one in found}) == len(found)
+    return {(one.episode_id, one.run): one for one in found}
+
+
+def test_a_verdict_is_replaced_by_its_new_one_and_by_nothing_else(packed: Episodes) -> None:
+    run(packed, [moody(Moody(), anew=False)], runs=2)
+    before = lines(packed, "moody")
+    assert len(before) == 6
+
+    gone = run(packed, [moody(Moody(gone=True))], runs=2)
+    one = next(one for one in gone.asked if one.condition == "E1-final")
+    assert (one.new, one.kept, one.missing, one.old) == (0, 0, 6, 6)
+    assert lines(packed, "moody") == before
+
+    part = run(packed, [moody(Moody(after=2))], runs=1, in_flight=1)
+    one = next(one for one in part.asked if one.condition == "E1-final")
+    assert (one.new, one.missing, one.old) == (2, 1, 1)
+    after = lines(packed, "moody")
+    assert after.keys() == before.keys()
+    assert {key for key in after if after[key] != before[key]} == {("ep_1", 1), ("ep_2", 1)}
+    assert not list(packed.bench.paths.verdicts.glob(".*"))
+
+
+def test_new_verdicts_of_a_killed_command_take_their_place(packed: Episodes) -> None:
+    run(packed, [moody(Moody(), anew=False)])
+    paths = packed.bench.paths
+    newer = [one.model_copy(update={"reason": "new"}) for one in list(lines(packed, "moody").values())[:1]]
+    paths.verdicts_anew("moody", "E1-final").write_text(
+        newer[0].model_dump_json() + "\n" + newer[0].model_dump_json()[:40], encoding="utf-8"
+    )
+    again = run(packed, [moody(Moody(gone=True), anew=False)])
+    assert again.missing == 0
+    assert sorted(one.reason == "new" for one in lines(packed, "moody").values()) == [False, False, True]
+    assert not list(paths.verdicts.glob(".*"))
+
+
+def test_force_drops_verdicts_of_other_settings_once_there_is_a_new_one(packed: Episodes) -> None:
+    run(packed, [moody(Moody(), anew=False)])
+    before = lines(packed, "moody")
+    run(packed, [moody(Moody(gone=True), "c2", anew=False)], force=True)
+    assert lines(packed, "moody") == before
+    assert packed.bench.lock()["judges"]["moody"] == {"config": "c1"}
+    with pytest.raises(UsageError, match="config was 'c1', is 'c2'"):
+        run(packed, [moody(Moody(), "c2", anew=False)])
+    run(packed, [moody(Moody(after=1), "c2", anew=False)], force=True, in_flight=1)
+    assert {one.config for one in lines(packed, "moody").values()} == {"c2"}
+    assert packed.bench.lock()["judges"]["moody"] == {"config": "c2"}
+    whole = run(packed, [moody(Moody(), "c2", anew=False)], force=True)
+    assert (whole.missing, len(lines(packed, "moody"))) == (0, 3)
+
+
 def test_a_verdict_on_evidence_that_has_changed_is_dropped(
     packed: Episodes, instructions: Instructions
 ) -> None:

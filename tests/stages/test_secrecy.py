@@ -77,3 +77,31 @@ def test_a_canary_that_reaches_a_package_stops_the_judging(planted: Episodes, pl
     assert {leak.secret for leak in found.leaks} == {canary}
     with pytest.raises(UsageError, match="must not know"):
         refuse_leaks(bench.root, found)
+
+
+def test_a_canary_that_nobody_planted_stops_nothing(planted: Episodes) -> None:
+    """Its word stands in meta.json because the agent said it."""
+    bench, done = planted.bench, [{"action": "type", "text": "canary-5f0c2b"}, {"action": "done"}]
+    planted.add("ep_2", done, final_message="canary-5f0c2b: saved", task_id="another")
+    assert "canary-5f0c2b" not in canaries(bench, bench.meta("ep_2"))
+    found = pack(
+        bench, parse_list(ALL), lambda task: "Do it.", lambda one: secrets(bench, one), opposite=opposite
+    )
+    assert (len(found.entries), found.leaks, found.broken) == (30, (), {})
+    refuse_leaks(bench.root, found)
+
+
+def test_a_window_of_the_agent_leaves_its_episode_out(planted: Episodes) -> None:
+    bench, title = planted.bench, PLACES["final_facts.json"]
+    planted.add("ep_2", [{"action": "done"}], final_message="Saved.", task_id="another")
+    root = bench.paths.episode("ep_2").root
+    write_json(root / "final_facts.json", {"windows": [{"title": title}]})
+    paths = bench.paths.episode("ep_2")
+    row = json.loads(paths.actions.read_text(encoding="utf-8"))
+    paths.actions.write_text(json.dumps({**row, "action": title}) + "\n", encoding="utf-8")
+    found = pack(
+        bench, parse_list("E1-final,E3-full"), lambda task: "Do it.", lambda one: secrets(bench, one)
+    )
+    assert list(found.broken) == ["ep_2"]
+    assert len(found.entries) == 3
+    refuse_leaks(bench.root, found)

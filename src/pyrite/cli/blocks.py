@@ -82,7 +82,7 @@ def packing_text(packing: Packing, bench: Path) -> str:
     lines += [
         f"leak     {leak.package_id}: {leak.secret!r} in its {leak.where}" for leak in packing.leaks[:20]
     ]
-    lines += broken_lines(packing.broken)
+    lines += broken_lines(packing.broken) + unswappable_lines(packing.unswappable)
     lines.append(f"leaks    {len(packing.leaks) or 'none found'}")
     lines.append(f"evidence {bench}/evidence/")
     return "\n".join(lines)
@@ -95,6 +95,14 @@ def broken_lines(broken: Mapping[str, str]) -> list[str]:
     listed = [f"broken   {name}: {' '.join(why.split())[:300]}" for name, why in sorted(broken.items())]
     more = [f"and {len(listed) - 20} more"] if len(listed) > 20 else []
     return [*listed[:20], *more, f"broken   {count(len(broken), 'episode')}: missing verdicts, no rejections"]
+
+
+def unswappable_lines(found: Mapping[str, int]) -> list[str]:
+    """Episodes that a condition with +swap leaves out."""
+    return [
+        f"left out {name}: {count(n, 'episode')} without a claim that can be turned round"
+        for name, n in found.items()
+    ]
 
 
 # --- outcomes

@@ -57,8 +57,11 @@ def endpoint(command: Command) -> Command:
     return command
 
 
-def calls(*, cache: bool) -> Calls:
-    """The calls of this command. Raises `UsageError` for a price or a budget that is none."""
+def calls(*, cache: bool, sends: bool = True) -> Calls:
+    """The calls of this command; without `sends` it only says what it would do.
+
+    Raises `UsageError` for a price or a budget that is none.
+    """
     from pyrite.judges.client.budget import Cap, Price
     from pyrite.judges.client.calls import Calls, Options
     from pyrite.judges.client.limits import Limits
@@ -91,6 +94,7 @@ def calls(*, cache: bool) -> Calls:
             cap=Cap.parse(said("budget")) if said("budget") else None,
             price=Price.parse(said("price")) if said("price") else None,
             cache=cache,
+            sends=sends,
             local=local,
         )
     )

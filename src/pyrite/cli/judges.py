@@ -109,7 +109,7 @@ def judge(
     from pyrite import flow
     from pyrite.cli import judging_text, rejudge, screen
 
-    asking = calls(cache=not no_cache)
+    asking = calls(cache=not no_cache, sends=not dry_run and shown is None)
     asked: dict[str, Any] = {
         "labels": labels,
         "conditions": conditions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyrite.cli.blocks import broken_lines
+from pyrite.cli.blocks import broken_lines, unswappable_lines
 from pyrite.report.numbers import count
 
 if TYPE_CHECKING:
@@ -37,10 +37,13 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
             lines += _cost(one.cost) if one.cost is not None else []
             continue
         lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
+        if one.old:
+            lines.append(f"{_INDENT}{count(one.old, 'old verdict')} could not be had anew and stayed")
         lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
-    lines += broken_lines(judging.broken)
+    lines += broken_lines(judging.broken) + unswappable_lines(judging.unswappable)
     if judging.spent is not None:
         lines.append(f"calls    {_spent(judging.spent)}")
+        lines += _overrun(judging.spent)
     if not dry:
         lines += [f"verdicts {bench}/verdicts/", f"next     pyrite measure {bench}"]
     return "\n".join(lines)
@@ -59,6 +62,15 @@ def _cost(cost: Cost) -> list[str]:
     if cost.unpriced:
         lines.append(f"{_INDENT}{count(cost.unpriced, 'verdict')} not priced: not packed or not read yet")
     return lines
+
+
+def _overrun(spent: Spent) -> list[str]:
+    """By how much a budget was overrun, where it was."""
+    over = spent.over_budget
+    if over is None:
+        return []
+    amount = f"{over:,.0f} tokens" if str(spent.budget).endswith("tokens") else f"${over:,.4f}"
+    return [f"budget   {spent.budget}, overrun by {amount}: a call took more than any before it"]
 
 
 def _spent(spent: Spent) -> str:

@@ -60,7 +60,7 @@ def rejudge(
     from pyrite.cli import judging_text, screen
     from pyrite.measure.rejudged import untested
 
-    asking = calls(cache=not no_cache)
+    asking = calls(cache=not no_cache, sends=not dry_run)
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("rejudge") as stage:
         judging, result = flow.rejudge(

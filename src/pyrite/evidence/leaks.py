@@ -2,11 +2,13 @@
 
 In package names, file names and image metadata: source, perturbation, agent name and seed. In the
 text too: whole category codes, planted canaries, and values that only the verifier could know.
+A code or canary in what the agent itself wrote is told apart: it speaks of one episode, not of the packing.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +39,8 @@ class Leak:
     package_id: str
     where: str
     secret: str
+    by_agent: bool = False
+    """Whether it stands in what the agent wrote alone: its actions, thoughts and final message."""
 
 
 def scan(evidence: Evidence, secrets: Secrets, paths: BenchPaths, visible: str) -> list[Leak]:
@@ -44,18 +48,46 @@ def scan(evidence: Evidence, secrets: Secrets, paths: BenchPaths, visible: str) 
     folded = visible.casefold()
     values = [v for v in secrets.values if len(v) >= SHORTEST_VALUE and v.casefold() not in folded]
     texts = (*secrets.texts, *values)
-    body = evidence.model_dump(mode="json", exclude={"images", "same_as", "left_out"})
+    body = evidence.model_dump(mode="json", exclude={"images", "same_as", "left_out", "mark"})
     names = "\n".join((evidence.package_id, *evidence.images))
     leaks = [Leak(evidence.package_id, "name", s) for s in (*secrets.names, *texts) if _word(s, names)]
-    written = paths.package(evidence.condition, evidence.package_id).read_text(encoding="utf-8")
-    decoded, said = "\n".join(leaves(body)), "\n".join(leaves(body, keys=False))
-    found = [s for s in secrets.texts if s in written or s in decoded] + [s for s in values if _word(s, said)]
-    leaks += [Leak(evidence.package_id, "text", s) for s in found]
+    wrote = {key: body.pop(key) for key in ("actions", "final_message")}
+    ours, theirs = _Text(leaves(body)), _Text(leaves(wrote))
+    said = "\n".join(leaves({**body, **wrote}, keys=False))
+    for secret in secrets.texts:
+        if secret in ours or secret in theirs:
+            leaks.append(Leak(evidence.package_id, "text", secret, by_agent=secret not in ours))
+    leaks += [Leak(evidence.package_id, "text", s) for s in values if _word(s, said)]
     for digest in dict.fromkeys(evidence.images):
         metadata = _image_metadata(paths.image(digest).read_bytes())
         found = [s for s in (*secrets.names, *texts) if _word(s, metadata)]
         leaks += [Leak(evidence.package_id, f"metadata of image {digest[:8]}", s) for s in found]
     return leaks
+
+
+class _Text:
+    """Texts to look for codes and canaries in: blanks, and letters that nobody sees, hide none."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self._plain = _squeezed("\0".join(parts))
+        self._folded = self._plain.casefold()
+
+    def __contains__(self, secret: object) -> bool:
+        """A canary in any case, a code as it is written."""
+        found = _squeezed(str(secret))
+        canary = found.casefold().startswith("canary")
+        return found.casefold() in self._folded if canary else found in self._plain
+
+
+_UNSEEN = re.compile(
+    r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    r"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]+"
+)
+
+
+def _squeezed(text: str) -> str:
+    """Without blanks and what is not seen; letters of other widths as plain ones."""
+    return _UNSEEN.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
 def _word(secret: str, text: str) -> bool:

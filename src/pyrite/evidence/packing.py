@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -57,6 +58,15 @@ def package_id(episode_id: str, condition: str) -> str:
     return "p_" + hashlib.sha256(f"{condition}\0{episode_id}".encode()).hexdigest()[:12]
 
 
+Opposite = Callable[[str | None, str | None], str | None]
+"""(final message, its kind where that is known) -> one that says the opposite, None where none does."""
+
+
+def unswapped(message: str | None, kind: str | None = None) -> str | None:
+    """No message can be turned round."""
+    return None
+
+
 @dataclass(frozen=True)
 class Packing:
     """What was packed, and what the leak scan found."""
@@ -67,6 +77,8 @@ class Packing:
     """Episodes that cannot be shown in all conditions -> the first reason; they get no verdict there."""
     shortened: dict[str, int] = field(default_factory=dict)
     """Condition -> packages in which a budget left something out."""
+    unswappable: dict[str, int] = field(default_factory=dict)
+    """Condition with +swap -> episodes that it leaves out: no claim that can be turned round."""
 
 
 def pack(
@@ -75,25 +87,21 @@ def pack(
     instructions: Instructions,
     secrets: Callable[[Meta], Secrets],
     *,
-    opposite: Callable[[str], str] = str,
+    opposite: Opposite = unswapped,
     max_image_side: int = MAX_IMAGE_SIDE,
     budget: Budget | None = None,
     watch: Watch | None = None,
 ) -> Packing:
     """Write and scan the packages of all finished episodes.
 
-    `opposite` makes what +swap shows of a final message: the same text where it claims nothing.
+    `opposite` makes what +swap shows of a final message; what cannot be turned round is left out there.
+    An episode whose agent itself wrote what no judge may be told goes into `broken`, where that is shown.
     An episode that cannot be read, or a screen that is none, goes into `broken` and stops nothing else.
     Raises `InputError` where nothing at all can be packed, `UsageError` where no episode is finished.
     """
     wanted = list(conditions)
-    done = index(bench)
-    store = ImageStore(bench.paths, max_image_side)
-    entries: list[EvidenceEntry] = []
-    found: list[Leak] = []
-    broken: dict[str, str] = {}
-    shortened: dict[str, int] = {}
     episode_ids = bench.require_episodes()
+    packer = _Packer(bench, ImageStore(bench.paths, max_image_side), budget or Budget(), opposite)
     watch = watch or Silent()
     watch.total = len(episode_ids)
     with ThreadPoolExecutor(max_workers=4) as threads:
@@ -102,33 +110,79 @@ def pack(
                 meta = bench.meta(episode_id)
                 seen, hidden = view(bench, meta, instructions), secrets(meta)
             except InputError as exc:
-                broken[episode_id] = _reason(exc)
-            for condition in wanted if episode_id not in broken else ():
-                shown = select(seen, condition, package_id(episode_id, condition.name), opposite)
-                try:
-                    frames = store.frames(seen, condition, threads)
-                except InputError as exc:
-                    broken.setdefault(episode_id, f"{condition.name}: {_reason(exc)}")
-                    continue
-                evidence = budgets.fit(shown, frames, budget or Budget())
-                if evidence.left_out is not None:
-                    shortened[condition.name] = shortened.get(condition.name, 0) + 1
-                entry = _write(bench, evidence, episode_id)
-                if done.get((episode_id, condition.name)) != entry:
-                    append_lines(bench.paths.evidence_index, [entry])
-                entries.append(entry)
-                found += scan(evidence, hidden, bench.paths, visible(seen, opposite))
+                packer.broken[episode_id] = _reason(exc)
+            else:
+                packer.add(meta, seen, hidden, wanted, threads)
             watch.tick(episode_id)
-    store.remember()
-    if not entries:
-        first, reason = next(iter(broken.items()))
-        raise InputError(
-            f"none of {len(episode_ids)} episodes can be packed; {first}: {reason}",
-            where=str(bench.paths.episodes),
-            expected="an episode with readable screens",
-            next=f"pyrite verify {bench.root}",
+    return packer.finish(len(episode_ids))
+
+
+class _Packer:
+    """Packs one episode after the other, and notes what became of each."""
+
+    def __init__(self, bench: Bench, store: ImageStore, budget: Budget, opposite: Opposite) -> None:
+        self._bench, self._store, self._budget, self._opposite = bench, store, budget, opposite
+        self._done = index(bench)
+        self._withdrawn: set[tuple[str, str]] = set()
+        self.entries: list[EvidenceEntry] = []
+        self.leaks: list[Leak] = []
+        self.broken: dict[str, str] = {}
+        self.shortened: Counter[str] = Counter()
+        self.unswappable: Counter[str] = Counter()
+
+    def add(
+        self, meta: Meta, seen: EpisodeView, hidden: Secrets, wanted: Sequence[Condition], threads: Executor
+    ) -> None:
+        """Pack an episode in every condition that it can be shown in."""
+        episode_id, mark = meta.episode_id, seen.mark()
+        swapped = self._opposite(seen.final_message, meta.message_kind)
+        for condition in wanted:
+            if condition.message == "swap" and swapped is None:
+                self.unswappable[condition.name] += 1
+                self._withdrawn.add((episode_id, condition.name))
+                continue
+            shown = select(seen, condition, package_id(episode_id, condition.name), swapped)
+            try:
+                frames = self._store.frames(seen, condition, threads)
+            except InputError as exc:
+                self.broken.setdefault(episode_id, f"{condition.name}: {_reason(exc)}")
+                continue
+            evidence = budgets.fit(shown, frames, self._budget).model_copy(update={"mark": mark})
+            leaks = scan(evidence, hidden, self._bench.paths, visible(seen, swapped))
+            if leaks and all(leak.by_agent for leak in leaks):
+                self.broken.setdefault(episode_id, f"{condition.name}: {_told(leaks)}")
+                self._withdrawn.add((episode_id, condition.name))
+                continue
+            self.leaks += leaks
+            self.shortened[condition.name] += evidence.left_out is not None
+            entry = _write(self._bench, evidence, episode_id)
+            if self._done.get((episode_id, condition.name)) != entry:
+                append_lines(self._bench.paths.evidence_index, [entry])
+            self.entries.append(entry)
+
+    def finish(self, n: int) -> Packing:
+        """What became of these n episodes. Raises `InputError` where nothing is packed."""
+        self._store.remember()
+        _withdraw(self._bench, self._withdrawn & self._done.keys())
+        where, next_ = str(self._bench.paths.episodes), f"pyrite verify {self._bench.root}"
+        if not self.entries and not self.broken:
+            raise InputError(
+                f"+swap: none of {n} episodes has a claim that can be turned round",
+                where=where,
+                expected="a final message that asserts or denies success",
+                next=f"pyrite pack {self._bench.root} --condition E2+claim",
+            )
+        if not self.entries:
+            first, reason = next(iter(self.broken.items()))
+            what = f"none of {n} episodes can be packed; {first}: {reason}"
+            raise InputError(what, where=where, expected="an episode with readable screens", next=next_)
+        return Packing(
+            tuple(self.entries),
+            tuple(self.leaks),
+            self.broken,
+            {name: count for name, count in self.shortened.items() if count},
+            dict(self.unswappable),
         )
-    return Packing(tuple(entries), tuple(found), broken, shortened)
 
 
 def _reason(exc: InputError) -> str:
@@ -136,10 +190,26 @@ def _reason(exc: InputError) -> str:
     return f"{exc.where}: {exc.what}" if exc.where else exc.what
 
 
-def select(
-    seen: EpisodeView, condition: Condition, name: str, opposite: Callable[[str], str] = str
-) -> Evidence:
-    """What a condition shows of a view, its images not yet stored."""
+def _told(leaks: Iterable[Leak]) -> str:
+    words = ", ".join(repr(word) for word in dict.fromkeys(str(leak.secret) for leak in leaks))
+    return f"its agent wrote what no judge may be told: {words}"
+
+
+def _withdraw(bench: Bench, gone: set[tuple[str, str]]) -> None:
+    """Take packages of an earlier packing out of the index, and away."""
+    if not gone:
+        return
+    path = bench.paths.evidence_index
+    lines = list(read_lines(path, EvidenceEntry))
+    left = [one for one in lines if (one.episode_id, one.condition) not in gone]
+    write_bytes(path, b"".join(one.model_dump_json().encode() + b"\n" for one in left))
+    for one in lines:
+        if (one.episode_id, one.condition) in gone:
+            bench.paths.package(one.condition, one.package_id).unlink(missing_ok=True)
+
+
+def select(seen: EpisodeView, condition: Condition, name: str, swapped: str | None = None) -> Evidence:
+    """What a condition shows of a view, its images not yet stored; `swapped` is what +swap shows."""
     kept = _kept(seen, condition)
     first = kept[0]
     shown = _from_screen(seen.actions, first) if condition.with_actions else ()
@@ -152,9 +222,7 @@ def select(
         )
         for action in shown
     )
-    message = seen.final_message if condition.with_claim else None
-    if message is not None and condition.message == "swap":
-        message = opposite(message)
+    message = {"none": None, "claim": seen.final_message, "swap": swapped}[condition.message]
     return Evidence(
         package_id=name,
         condition=condition.name,
@@ -164,10 +232,9 @@ def select(
     )
 
 
-def visible(seen: EpisodeView, opposite: Callable[[str], str] = str) -> str:
+def visible(seen: EpisodeView, swapped: str | None = None) -> str:
     """Every text that a package of this view may show, for the leak scan."""
-    said = "" if seen.final_message is None else opposite(seen.final_message)
-    return f"{seen.text()}\n{said}"
+    return f"{seen.text()}\n{swapped or ''}"
 
 
 def index(bench: Bench) -> dict[tuple[str, str], EvidenceEntry]:

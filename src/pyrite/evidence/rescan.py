@@ -27,7 +27,7 @@ def rescan(
     instructions: Instructions,
     secrets: Callable[[Meta], Secrets],
     *,
-    opposite: Callable[[str], str] = str,
+    opposite: packing.Opposite = packing.unswapped,
 ) -> Rescan | None:
     """Scan every package that the index names, as it lies there; None where nothing is packed."""
     entries = packing.index(bench)
@@ -35,14 +35,16 @@ def rescan(
         return None
     leaks: list[Leak] = []
     broken: dict[str, str] = {}
-    views: dict[str, tuple[EpisodeView, Secrets]] = {}
+    views: dict[str, tuple[EpisodeView, Secrets, str | None]] = {}
     for (episode_id, _), entry in sorted(entries.items()):
         try:
             if episode_id not in views:
                 meta = bench.meta(episode_id)
-                views[episode_id] = view(bench, meta, instructions), secrets(meta)
-            seen, hidden = views[episode_id]
-            leaks += scan(packing.load(bench, entry), hidden, bench.paths, packing.visible(seen, opposite))
+                seen = view(bench, meta, instructions)
+                views[episode_id] = seen, secrets(meta), opposite(seen.final_message, meta.message_kind)
+            seen, hidden, swapped = views[episode_id]
+            shown = packing.visible(seen, swapped)
+            leaks += scan(packing.load(bench, entry), hidden, bench.paths, shown)
         except (InputError, OSError) as exc:
             broken[entry.package_id] = str(exc).splitlines()[0][:300]
     return Rescan(len(entries), leaks, broken)

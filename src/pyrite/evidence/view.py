@@ -6,6 +6,8 @@ packing code downstream can leak them.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 from pyrite.errors import InputError, UsageError, boundary
 from pyrite.records import Meta, ViewAction
 from pyrite.store.bench import Bench
+from pyrite.store.images import read_image
 
 MAX_ACTION_BYTES = 64 << 20
 """Of one actions.jsonl."""
@@ -37,6 +40,24 @@ class EpisodeView:
         for action in self.actions:
             parts += [action.action, action.thought or "", *map(str, action.parameters.values())]
         return "\n".join(parts)
+
+    def mark(self) -> str:
+        """What marks the agent's words in a request, the same in every condition: 16 hex digits.
+
+        It is a digest of the task, of every action and screen and of the final message. Who writes one of
+        them cannot write the mark there: it would be the digest of a text that it stands in.
+        """
+        digest = hashlib.sha256()
+        for part in (self.instruction, *(one.model_dump_json() for one in self.actions)):
+            digest.update(part.encode("utf-8", "replace") + b"\0")
+        for path in self.screens:
+            try:
+                data = read_image(path)
+            except (InputError, OSError):  # it is told where it is shown
+                data = b""
+            digest.update(hashlib.sha256(data).digest())
+        digest.update(json.dumps(self.final_message).encode())
+        return digest.hexdigest()[:16]
 
 
 def view(bench: Bench, meta: Meta, instructions: Instructions) -> EpisodeView:

@@ -69,7 +69,7 @@ def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Label
     """
     name, rest = _parts(label.strip())
     factory, accepted = _factory(name)
-    options = _options(label, rest, accepted - {"cache", "calls"})
+    options = _options(name, rest, accepted - {"cache", "calls"})
     extra: dict[str, Any] = {"cache": cache} if "cache" in accepted else {}
     if "calls" in accepted:
         extra["calls"] = calls = calls or Calls()
@@ -82,7 +82,7 @@ def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Label
         raise
     except (Exception, SystemExit) as exc:  # anybody's code
         raise UsageError(
-            f"judge {label!r} cannot be made: {type(exc).__name__}: {exc}",
+            f"judge {name!r} cannot be made: {type(exc).__name__}: {exc}",
             expected="a class or function that gives a judge when it is called",
         ) from exc
     missing = [
@@ -168,14 +168,17 @@ def _split(labels: str) -> list[str]:
     return parts
 
 
-def _options(label: str, text: str, accepted: set[str]) -> dict[str, str]:
+def _options(name: str, text: str, accepted: set[str]) -> dict[str, str]:
     options = {}
     for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")
         if not equals or key not in accepted:
-            raise UsageError(
-                f"judge {label!r}: unknown option {part!r}",
+            told = f"unknown option {key[:40]!r}" if equals else "an option that is no key=value"
+            raise UsageError(  # what it was given may be a key: it is not repeated
+                f"judge {name!r}: {told}",
                 expected=", ".join(sorted(accepted)) or "no options for this judge",
             )
+        if key in options:
+            raise UsageError(f"judge {name!r}: {key} is there twice", expected="each option once")
         options[key] = value
     return options

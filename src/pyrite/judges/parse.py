@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyrite.judges.base import Reply
+from pyrite.judges.english import foreign
 from pyrite.judges.found import Found, Object, Unsaid, look, said
 from pyrite.judges.spoken import TRIM, WORDS, Spoken, claims, of_another, spoken, taken_back, word
 from pyrite.records import Status, Verdict
@@ -165,6 +166,8 @@ def _undisputed(parsed: Parsed, found: Found, form: Format) -> Parsed:
     for body, (before, after) in zip(found.objects, found.around, strict=True):
         if not _keys(form) & body.keys():
             inner += _inside([body], form)
+        elif foreign(_beside(before)) or foreign(after):
+            return _none("off_schema", "what stands beside its verdict is in no language that is read here")
         elif of_another(before) or (parsed.verdict is not None and taken_back(after, parsed.verdict)):
             return _none("malformed", "a verdict stands in it where it may be a quotation, or is taken back")
         elif form.strict:
@@ -174,6 +177,12 @@ def _undisputed(parsed: Parsed, found: Found, form: Format) -> Parsed:
     if parsed.verdict is not None and any(other != parsed.verdict for other in said_too):
         return _none("malformed", "it says two things")
     return parsed
+
+
+def _beside(before: str) -> str:
+    """The last line of words that leads over to an object."""
+    lines = [line.strip(" \t`~") for line in before.split("\n")]
+    return next((line for line in reversed(lines) if line and line.casefold() != "json"), "")
 
 
 def _differs(before: str, parsed: Parsed, form: Format) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import threading
@@ -17,23 +16,82 @@ MAX_OUTPUT = 1 << 20
 """Bytes of stdout that are read for one answer."""
 MAX_STDERR = 1 << 13
 MAX_FILE = 1 << 30
-GRACE_S = 1.0
+GRACE_S, END_S = 1.0, 5.0
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV")
 """Variables that every program gets; no key is among them."""
 
+SETTLE_FIRST_S, SETTLE_S = 0.25, 0.01
+"""How long a program is listened to behind its answer: the first one of a process, and any other."""
+
 _START = """
-import ctypes, os, resource, signal, sys
-ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-memory, size = int(sys.argv[1]), int(sys.argv[2])
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-try:
-    os.execvp(sys.argv[3], sys.argv[3:])
-except OSError as exc:
-    sys.exit(f"{sys.argv[3]}: {exc.strerror}")
+import ctypes, os, resource, signal, sys, time
+libc, waited = ctypes.CDLL(None), {signal.SIGTERM, signal.SIGCHLD}
+signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+libc.prctl(1, signal.SIGTERM)
+libc.prctl(36, 1)
+memory, size, maker, argv = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
+if os.getppid() != maker:
+    sys.exit(1)
+program = os.fork()
+if program == 0:
+    os.setsid()
+    libc.prctl(1, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, waited)
+    try:
+        os.execvp(argv[0], argv)
+    except OSError as exc:
+        os.write(2, f"{argv[0]}: {exc.strerror}\\n".encode("utf-8", "replace"))
+    os._exit(1)
+nothing = os.open(os.devnull, os.O_RDWR)
+for stream in range(3):
+    os.dup2(nothing, stream)
+
+def reap():
+    status = None
+    try:
+        while True:
+            pid, code = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return status
+            status = code if pid == program else status
+    except ChildProcessError:
+        return status
+
+def children():
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                if int(file.read().rpartition(b")")[2].split()[1]) == os.getpid():
+                    yield int(name)
+        except (OSError, IndexError):
+            pass
+
+status = None
+while status is None and signal.sigwait(waited) != signal.SIGTERM:
+    status = reap()
+until = time.monotonic() + 4
+while (left := list(children())) and time.monotonic() < until:
+    for pid in left:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+    reap()
+    time.sleep(0.001)
+if status is not None and os.WIFSIGNALED(status):
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    number = os.WTERMSIG(status)
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+os._exit(0 if status is None else os.waitstatus_to_exitcode(status) & 255)
 """
-"""Asks to be killed with whoever started it, sets the limits on itself and becomes the program."""
+"""Runs the program within its limits, takes over what it leaves behind, and ends all of it with the program,
+with whoever started it, or when it is told to."""
 _PYTHON = (sys.executable, "-I", "-S", "-c", _START)
 
 
@@ -48,6 +106,9 @@ class Ran:
     timed_out: bool = False
     too_long: bool = False
     exit_code: int | None = None
+    """Of a program that ended by itself, with or without an answer."""
+    twice: bool = False
+    """Whether another answer followed the first."""
 
     @property
     def silent(self) -> bool:
@@ -65,26 +126,32 @@ class Pipe:
         self._process: subprocess.Popen[bytes] | None = None
         self._guard = threading.Lock()
         self._read = b""
+        self._one_shot = False
+        """Whether it was seen to end after an answer."""
 
     def exchange(self, line: bytes, is_answer: Callable[[bytes], bool], timeout_s: float) -> Ran:
         """Write a line, and read lines until one is the answer. Without one, the process is ended."""
         deadline = time.monotonic() + timeout_s
         process, fresh = self._started()
         if not fresh and (process.poll() is not None or self._left_over(process)):
+            self._one_shot = self._one_shot or process.poll() is not None
             self.close()
             process, fresh = self._started()
         ran = self._exchange(process, line, is_answer, deadline)
         if not fresh and ran.silent:  # it ended after its last answer and never saw this request
             process, _ = self._started()
             ran = self._exchange(process, line, is_answer, deadline)
+            fresh = True
+        if ran.answer is not None:
+            window = GRACE_S if self._one_shot else SETTLE_FIRST_S if fresh else SETTLE_S
+            self._settle(process, is_answer, window, ran)
         return ran
 
     def kill(self) -> None:
         """End the process; whoever waits for its answer gets none."""
         with self._guard:
             if self._process is not None:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.terminate()
 
     def close(self, wait_s: float = 0.0) -> int | None:
         """End it with everything that it started; its exit code, where it went by itself."""
@@ -98,8 +165,11 @@ class Pipe:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(wait_s)
             code = process.returncode
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            if code is None:
+                process.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(END_S)
+            process.kill()
             process.wait()
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
@@ -112,7 +182,7 @@ class Pipe:
             fresh = self._process is None
             if self._process is None:
                 self._process = subprocess.Popen(
-                    [*_PYTHON, str(self._memory_bytes), str(MAX_FILE), *self._argv],
+                    [*_PYTHON, str(self._memory_bytes), str(MAX_FILE), str(os.getpid()), *self._argv],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -181,6 +251,28 @@ class Pipe:
                     ran.too_long = taken > MAX_OUTPUT
                     if self._lines(chunk, is_answer, ran) or not chunk or ran.too_long:
                         return
+
+    def _settle(
+        self, process: subprocess.Popen[bytes], is_answer: Callable[[bytes], bool], window: float, ran: Ran
+    ) -> None:
+        """Listen on behind an answer: for another one, and for the end of the program."""
+        assert process.stdout is not None
+        until, taken = time.monotonic() + window, 0
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while not ran.twice and taken <= MAX_OUTPUT:
+                *lines, self._read = self._read.split(b"\n")
+                ran.twice = any(is_answer(line) for line in lines)
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    return
+                chunk = _read(process.stdout.fileno())
+                if chunk == b"":
+                    ran.twice = ran.twice or (bool(self._read) and is_answer(self._read))
+                    ran.exit_code = self.close(GRACE_S)
+                    self._one_shot = self._one_shot or ran.exit_code is not None
+                    return
+                self._read += chunk or b""
+                taken += len(chunk or b"")
 
     def _lines(self, chunk: bytes, is_answer: Callable[[bytes], bool], ran: Ran) -> bool:
         """Look through the lines that are whole; at the end of the stream the last one need not be."""

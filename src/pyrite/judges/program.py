@@ -9,8 +9,8 @@ repeats the request's id. It may go on to the next line of stdin, or end: then i
 
 It runs as you, and bounded: seconds an answer, bytes of stdout, memory, size of files, no core dump, and
 of the environment only what a program needs and what `env=` names. A line that is no JSON object, or one
-with neither id nor score nor verdict, is its chatter and passed over. The first answer counts, and what it
-prints late goes to no other episode: the id would not match.
+with neither id nor score nor verdict, is its chatter and passed over. Two answers are none; what it prints
+later goes to no other episode: the id would not match. With a program ends all that it started.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import json
 import os
 import shlex
 import shutil
-import tempfile
 import weakref
 from contextlib import suppress
 from dataclasses import replace
@@ -34,6 +33,7 @@ from pyrite.judges.client.secrets import redact, redact_bytes
 from pyrite.judges.pipe import Pipe, Ran
 from pyrite.judges.wire import Conditions, Said, document, identifier, number, read, unreadable
 from pyrite.store.images import read_image
+from pyrite.store.scratch import scratch
 
 PREFIX = "exec:"
 MAX_HASHED = 64 << 20
@@ -117,14 +117,21 @@ class Program:
         return Pipe(self._argv, env=self._env, memory_bytes=self._memory_bytes)
 
     def _ask(self, pipe: Pipe, package: Package, run: int) -> Reply:
-        with tempfile.TemporaryDirectory(prefix="pyrite-judge-") as folder:
-            asked = document(package, run, lambda digest: {"path": _laid(package, digest, Path(folder))})
+        with scratch("judge") as folder:
+            asked = document(package, run, lambda digest: {"path": _laid(package, digest, folder)})
             name = identifier(package, run)
             line = json.dumps(asked, allow_nan=False).encode() + b"\n"
             ran = pipe.exchange(line, lambda line: _is_answer(line, name), self._timeout_s)
         if ran.answer is None:
             ran.chatter, ran.stderr = self._redact(ran.chatter), self._redact(ran.stderr)
             return _without_answer(ran, self._argv[0], self._timeout_s)
+        if ran.exit_code:
+            raise Unavailable(
+                f"the program answered and ended with exit code {ran.exit_code}", where=self._argv[0]
+            )
+        if ran.twice:
+            pipe.close()
+            return unreadable("malformed", "there are two answers to one request")
         said = self._clean(read(ran.answer))
         if said.id == name:
             return said.reply

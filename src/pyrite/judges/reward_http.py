@@ -5,7 +5,7 @@
 One POST a package: the JSON of `pyrite.judges.wire`, images in base64; the response is one object with a
 `score` (any finite number, kept raw) or a `verdict`, or both, with `confidence` and `reason` if it likes.
 Limits, repeats and times are those of all model calls. A 200 that cannot be read is counted, never asked
-for again; a status above 299 is no verdict.
+for again; a status above 299 is no verdict, nor is a 200 that is empty, a page or an error: it is repeated.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from pyrite.judges.client.base import Answer, CallError
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.client.http import checked_url, error_of
 from pyrite.judges.wire import Conditions, document, identifier, read, unreadable
+
+_ERRORS = {"error", "errors", "detail"}
 
 
 class RewardHttp:
@@ -49,7 +51,7 @@ class RewardHttp:
         self._conditions = Conditions(conditions)
         self._transport = calls.transport(self._url, api_key_env or None)
         self._spent = calls.spent
-        if api_key_env and not calls.key(api_key_env):
+        if api_key_env and not calls.key(api_key_env) and calls.options.sends:
             raise UsageError(
                 f"the environment variable {api_key_env} is not set", expected="the key of the server"
             )
@@ -86,6 +88,12 @@ def _check(data: bytes) -> None:
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text.startswith(b"<"):
         raise CallError("protocol", f"200, but no JSON: {text[:80].decode('utf-8', 'replace')!r}", status=200)
-    said = error_of(data)
-    if said and not any(key in data for key in (b'"score"', b'"verdict"')):
-        raise CallError("protocol", f"an error in a 200: {str(said.get('message', ''))[:200]}", status=200)
+    if not text.strip(b"\0 \t\r\n"):
+        raise CallError("protocol", "200, but it is empty", status=200)
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return  # it is read, and counted
+    if isinstance(body, dict) and _ERRORS & body.keys() and not {"score", "verdict"} & body.keys():
+        said = error_of(data).get("message") or next(body[key] for key in sorted(_ERRORS & body.keys()))
+        raise CallError("protocol", f"an error in a 200: {str(said)[:200]}", status=200)

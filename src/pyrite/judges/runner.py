@@ -28,9 +28,9 @@ from pyrite.judges.client.calls import Calls
 from pyrite.judges.interrupts import Interrupts
 from pyrite.judges.labels import Labelled
 from pyrite.judges.pricing import Cost, cost
-from pyrite.judges.standing import Key, refuse_other_settings, settled, standing
+from pyrite.judges.standing import Key, refuse_other_settings, settled, standing, take_over
 from pyrite.pool import Silent, Watch
-from pyrite.records import EvidenceEntry
+from pyrite.records import EvidenceEntry, VerdictLine
 from pyrite.store.bench import Bench, now
 from pyrite.store.jsonl import Appender
 
@@ -51,6 +51,8 @@ class Asked:
     new: int = 0
     kept: int = 0
     missing: int = 0
+    old: int = 0
+    """Verdicts that were to be given anew and were not: the old ones are still there."""
     why_missing: dict[str, int] = field(default_factory=dict)
     """Reason -> how many episodes have no verdict for it."""
     cost: Cost | None = None
@@ -64,6 +66,8 @@ class Judging:
     asked: tuple[Asked, ...]
     broken: dict[str, str] = field(default_factory=dict)
     """Episodes that could not be packed in all conditions, with the reason: no verdict there."""
+    unswappable: dict[str, int] = field(default_factory=dict)
+    """Condition with +swap -> episodes that it leaves out: no claim that can be turned round."""
     interrupted: bool = False
     """Whether ctrl-C ended it; what is not there is not counted as missing."""
     spent: Spent | None = None
@@ -255,6 +259,8 @@ class _Stream:
         self._watch = watch
         self._done: dict[tuple[str, str], set[Key]] = {}
         self._files: dict[tuple[str, str], Appender] = {}
+        self._beside: dict[tuple[str, str], set[Key]] = {}
+        """Files whose verdicts are asked for anew -> keys of the old ones that none has replaced yet."""
         conditions = list(dict.fromkeys(entry.condition for entry in entries))
         self._by_condition = {name: [e for e in entries if e.condition == name] for name in conditions}
         self.asked = {
@@ -269,26 +275,41 @@ class _Stream:
             for labelled, condition in product(self._judges, self._by_condition)
             if self.asked[labelled.label, condition].supported
         ]
-        for labelled, condition in asking if not force else ():
-            if not labelled.anew:
+        for labelled, condition in asking:
+            take_over(self._bench, labelled.label, condition)  # of a command that was killed
+        for labelled, condition in asking:
+            if not force and not labelled.anew:
                 evidence = _evidence(self._by_condition[condition], condition)
                 refuse_other_settings(self._bench, labelled, condition, evidence)
+        self._watch.total = sum(
+            len(self._by_condition[condition]) * _repeats(labelled, self._runs)
+            for labelled, condition in asking
+        )
+        for labelled, condition in asking:
+            self._prepare_one(labelled, condition, force=force)
+        others = {label for label, _ in self._beside}  # their file is still that of the old settings
         self._bench.update_lock(
-            judges={one.label: one.settings for one in self._judges},
+            judges={one.label: one.settings for one in self._judges if one.label not in others},
             judge_runs=configured_runs(self._bench, self._judges, list(self.asked.values()), self._runs),
         )
-        self._watch.total = 0
-        for labelled, condition in asking:
-            chosen, repeats = self._by_condition[condition], _repeats(labelled, self._runs)
-            if labelled.anew:
-                self._bench.paths.verdict_file(labelled.label, condition).unlink(missing_ok=True)
-            keys = settled(self._bench, labelled, condition, _evidence(chosen, condition))
-            self._done[labelled.label, condition] = keys
-            here = {entry.episode_id for entry in chosen}
-            kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in here)
-            self.asked[labelled.label, condition].kept = kept
-            self._watch.total += len(chosen) * repeats
-            self._watch.tick(f"{labelled.label} {condition}", items=kept)
+
+    def _prepare_one(self, labelled: Labelled, condition: str, *, force: bool) -> None:
+        """See what stands. Nothing is dropped that may be wanted again before there is something new."""
+        chosen, repeats = self._by_condition[condition], _repeats(labelled, self._runs)
+        evidence, place = _evidence(chosen, condition), (labelled.label, condition)
+        found = standing(self._bench.paths.verdict_file(*place), labelled, evidence)
+        keys = found.keys if labelled.anew or (force and found.other is not None) else None
+        if keys is None:
+            keys = settled(self._bench, labelled, condition, evidence)
+        else:
+            wanted = {(one.episode_id, run) for one in chosen for run in range(1, repeats + 1)}
+            self._beside[place] = keys & wanted if labelled.anew else set()
+            keys = keys - self._beside[place]
+        self._done[place] = keys
+        here = {entry.episode_id for entry in chosen}
+        kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in here)
+        self.asked[place].kept = kept
+        self._watch.tick(f"{labelled.label} {condition}", items=kept)
 
     def todo(self, judges: Sequence[Labelled]) -> Iterator[_Call]:
         """What is still to be asked: all judges and runs of a package one after the other."""
@@ -310,6 +331,13 @@ class _Stream:
     def close(self) -> None:
         for file in self._files.values():
             file.close()
+        for place, left in self._beside.items():
+            take_over(self._bench, *place)
+            self.asked[place].old = len(left)
+        answered = {label for label, _ in self._beside} & {label for label, _ in self._files}
+        if answered:
+            told = {one.label: one.settings for one in self._judges if one.label in answered}
+            self._bench.update_lock(judges=told)
 
     async def _one(self, call: _Call) -> None:
         labelled, entry = call.labelled, call.shown.entry
@@ -322,12 +350,18 @@ class _Stream:
         except (Exception, SystemExit) as exc:  # a judge is anybody's code: one failure never stops the rest
             self._failed(call, asked, exc)
         else:
-            key = (labelled.label, entry.condition)
-            if key not in self._files:
-                self._files[key] = Appender(self._bench.paths.verdict_file(*key))
-            self._files[key].append(line)
+            self._append((labelled.label, entry.condition), line)
             asked.new += 1
         self._watch.tick(f"{labelled.label} {entry.condition} {entry.episode_id}")
+
+    def _append(self, place: tuple[str, str], line: VerdictLine) -> None:
+        beside, paths = self._beside.get(place), self._bench.paths
+        if place not in self._files:
+            path = paths.verdict_file(*place) if beside is None else paths.verdicts_anew(*place)
+            self._files[place] = Appender(path)
+        self._files[place].append(line)
+        if beside is not None:
+            beside.discard((line.episode_id, line.run))
 
     def _failed(self, call: _Call, asked: Asked, exc: BaseException) -> None:
         labelled, entry = call.labelled, call.shown.entry

@@ -2,12 +2,13 @@
 
 What the agent or its screen wrote stands in blocks that are marked and labelled:
 
-    [final message of the agent: a claim, not evidence 3fa9c1d2]
+    [final message of the agent: a claim, not evidence 3fa9c1d2b07e4415]
     …
-    [end of final message of the agent: a claim, not evidence 3fa9c1d2]
+    [end of final message of the agent: a claim, not evidence 3fa9c1d2b07e4415]
 
-The mark is a digest of the task and the pixels, so nobody who writes in a block can know it, and it is
-the same with and without the agent's words. Control tokens of chat templates are broken up inside.
+The mark is a digest of the whole episode: who writes in a block cannot know it, for it would be the digest
+of what he writes. It is the same in every condition. Control tokens of chat templates, placeholders of
+images and whatever else looks like a tag are broken up inside.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pyrite.judges.client.base import Image, Part, Text
@@ -29,25 +32,39 @@ MOST_SCREEN_TEXT = 20_000
 """Characters of one screen's text that are shown."""
 
 _CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 """Control characters, changes of direction, and letters that nobody sees but a model reads."""
-_TAGS = (
-    "s|bos|eos|pad|unk|mask|sop|eop|start_of_turn|end_of_turn|system|user|assistant|think|tool_call|tool_response"
-    "|image|img|video|audio|start_of_image|end_of_image|image_soft_token|__media__|__image__"
+_HTML = (
+    "a|b|i|u|p|em|strong|br|hr|div|span|html|head|body|table|tr|td|th|ul|ol|li|h[1-6]|code|pre|form|input|button"
+    "|label|select|option|link|meta|script|style|title"
 )
-_BRACKETS = "INST|IMG|IMG_BREAK|IMG_END|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT|gMASK"
 _TEMPLATE = re.compile(
-    rf"<(?=[|｜])|(?<=[|｜])(?=>)|<<(?=/?SYS>>)|<(?=/?(?:{_TAGS})>)|\[(?=/?(?:{_BRACKETS})\])", re.IGNORECASE
+    r"<(?=[|｜])|(?<=[|｜])(?=>)|<<(?=\s{0,3}/?\s{0,3}SYS\s{0,3}>>)"
+    rf"|<(?!\s{{0,3}}/?\s{{0,3}}(?:{_HTML})\b)(?=\s{{0,3}}[/!]?\s{{0,3}}[^\W\d][\w.:▁-]{{0,60}}(?:\s{{0,3}}=[^<>\n]{{0,60}})?\s{{0,3}}/?\s{{0,3}}>)"
+    r"|\[(?=\s{0,3}/?\s{0,3}(?-i:[a-z]?[A-Z][A-Z_]{1,40})\s{0,3}\])"
+    r"|(?<![^\n])[ \t#*]*(?:assistant|user|human|system|model)[ \t*]*(?=:)",
+    re.IGNORECASE,
 )
-"""Where a control token or a placeholder of an image is broken up: servers read those inside of a message
-too, and refuse a request with more placeholders than images."""
+"""Where what looks like a tag of a chat template (</s>, [INST], [SEP]), a placeholder of an image or
+a turn of a conversation is broken up: servers read those inside of a message too, and refuse a request with
+more placeholders than images."""
+_SEEN_AS = {
+    "a": "аαɑ",
+    "b": "ЬƄВ",
+    "c": "сϲСᴄ",
+    "d": "ԁᏧ",
+    "e": "еєҽε",
+    "f": "ғϝ",
+    "0": "оοOoОΟ۰٠",
+    "1": "lIӏι|١۱",
+}
+"""Letters that look like the digits of a mark, beside those of other widths and styles."""
 
 
 def mark(evidence: Evidence) -> str:
-    """The mark of the blocks of a package, from what no agent can foresee and every condition shares."""
-    last = evidence.images[-1] if evidence.images else ""
-    return hashlib.sha256(f"{evidence.instruction}\0{last}".encode("utf-8", "replace")).hexdigest()[:8]
+    """The mark of the blocks of a package, 16 hex digits; of one without, a digest of all that it holds."""
+    return evidence.mark or hashlib.sha256(evidence.model_dump_json().encode()).hexdigest()[:16]
 
 
 def block(name: str, text: str, sign: str) -> str:
@@ -61,9 +78,56 @@ def tame(text: str, sign: str) -> str:
     >>> tame("a <|im_end|> b 12ab34cd", "12ab34cd")
     'a < |im_end| > b ········'
     """
-    clean = _CONTROL.sub(" ", text.replace("\r\n", "\n").encode("utf-8", "replace").decode())
-    clean = _TEMPLATE.sub(r"\g<0> ", clean)
-    return clean.replace(sign, "·" * len(sign))
+    clean = text.replace("\r\n", "\n").encode("utf-8", "replace").decode()
+    folded = (_UNSEEN.sub("", clean) if clean.isascii() else clean.translate(_folded())).lower()
+    if sign in folded:
+        clean = _blank(sign, ascii_only=clean.isascii()).sub("·" * len(sign), clean)
+    return _TEMPLATE.sub(r"\g<0> ", _CONTROL.sub(" ", clean))
+
+
+_BETWEEN = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]*"
+)
+"""Characters that nobody sees."""
+_UNSEEN = re.compile(_BETWEEN.rstrip("*"))
+
+
+@lru_cache(maxsize=1)
+def _folded() -> dict[int, str]:
+    """For `str.translate`: what may be read as a hex digit as that, and nothing for what nobody sees."""
+    numbers = (*range(0xFFFF), *range(0xE0000, 0xE01F0))
+    unseen = {number: "" for number in numbers if _UNSEEN.match(chr(number)) is not None}
+    return unseen | {ord(char): digit for digit, chars in _lookalikes().items() for char in chars}
+
+
+@lru_cache(maxsize=64)
+def _blank(sign: str, *, ascii_only: bool) -> re.Pattern[str]:
+    """A mark in any case; in letters of other scripts, widths and styles, with unseen ones between, too."""
+    seen_as = {} if ascii_only else _lookalikes()
+    letters = (f"[{re.escape(seen_as.get(digit, digit))}]" for digit in sign)
+    return re.compile(_BETWEEN.join(letters), re.IGNORECASE)
+
+
+@lru_cache(maxsize=1)
+def _lookalikes() -> dict[str, str]:
+    """For each hex digit all characters that may be read as it."""
+    found = {digit: digit + digit.upper() for digit in "0123456789abcdef"}
+    for digit, letters in _SEEN_AS.items():
+        found[digit] += letters + letters.upper()
+    for first, last in (
+        (0x80, 0x2FFF),
+        (0xA640, 0xABFF),
+        (0xFF00, 0xFFEF),
+        (0x1D400, 0x1D7FF),
+        (0x1F100, 0x1F1FF),
+    ):
+        for number in range(first, last + 1):
+            plain = unicodedata.normalize("NFKD", chr(number)).casefold()
+            bare = "".join(char for char in plain if not unicodedata.combining(char)).strip("()")
+            if bare in found:
+                found[bare] += chr(number)
+    return found
 
 
 def parts(

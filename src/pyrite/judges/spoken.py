@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from pyrite.judges.english import foreign
 from pyrite.judges.found import Found
 from pyrite.records import Verdict
 
@@ -86,7 +87,9 @@ def _first(prose: str, labels: Collection[str], beside: Collection[str]) -> list
     if one is None or one.label not in labels or any(other.label in {*labels, *_ALSO} for other in more):
         return []
     verdict = WORDS.get(word(one.value))
-    if verdict is None or taken_back(after, verdict) or after[:1].islower():  # the sentence goes on
+    if (
+        verdict is None or foreign(after) or taken_back(after, verdict) or after[:1].islower()
+    ):  # the sentence goes on
         return []
     return [one, *(other for other in more if other.label in beside)]
 
@@ -97,6 +100,8 @@ def _leads_over(lines: list[str]) -> bool:
     if not last:
         return False
     bare = last.strip(_MARKS)
+    if foreign(bare):
+        return True
     if bare.endswith((":", ",", "\uff1a", "=")) or "following" in bare.casefold() or _CONDITION.match(bare):
         return True
     apart = not lines[-1].strip()  # a blank line between

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,23 @@ def settled(bench: Bench, labelled: Labelled, condition: str, evidence: Mapping[
     return found.keys
 
 
+def take_over(bench: Bench, label: str, condition: str) -> None:
+    """Let verdicts that were asked for anew take the place of the old ones, each of its own.
+
+    Old verdicts of other settings go with the first new one. Where nothing was answered, nothing changes.
+    May be killed at any moment, and called again.
+    """
+    path, beside = bench.paths.verdict_file(label, condition), bench.paths.verdicts_anew(label, condition)
+    new = {(line.episode_id, line.run): line.config for line in _lines(beside)}
+    if new:
+        configs = set(new.values())
+        old = (
+            line for line in _lines(path) if line.config in configs and (line.episode_id, line.run) not in new
+        )
+        _write(path, chain(old, _lines(beside)))
+    beside.unlink(missing_ok=True)
+
+
 def refuse_other_settings(
     bench: Bench, labelled: Labelled, condition: str, evidence: Mapping[str, str]
 ) -> None:
@@ -64,7 +82,7 @@ def refuse_other_settings(
             + _difference(bench, labelled),
             where=str(path),
             expected=f"config {other}, now {labelled.config}",
-            next=f"pyrite judge {bench.root} --judge {labelled.label} --condition {condition} --force",
+            next="the same command with --force: the new verdicts take their place",
         )
 
 
@@ -78,15 +96,25 @@ def _stands(line: VerdictLine, labelled: Labelled, evidence: Mapping[str, str]) 
 
 
 def _rewrite(path: Path, labelled: Labelled, evidence: Mapping[str, str]) -> None:
-    """The lines that stand, once each, in a new file that takes the old one's place."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}-0.partial")
+    """The lines that stand, once each."""
     seen: set[Key] = set()
-    with partial.open("wb") as handle:
+
+    def left() -> Iterator[VerdictLine]:
         for line in _lines(path):
             key = (line.episode_id, line.run)
             if _stands(line, labelled, evidence) and key not in seen:
                 seen.add(key)
-                handle.write(line.model_dump_json().encode() + b"\n")
+                yield line
+
+    _write(path, left())
+
+
+def _write(path: Path, lines: Iterable[VerdictLine]) -> None:
+    """Lines in a new file that takes the old one's place."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}-0.partial")
+    with partial.open("wb") as handle:
+        for line in lines:
+            handle.write(line.model_dump_json().encode() + b"\n")
         handle.flush()
         os.fsync(handle.fileno())
     partial.replace(path)

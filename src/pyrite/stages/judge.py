@@ -108,7 +108,7 @@ def judge(
     if judging.interrupted:
         raise KeyboardInterrupt
     spent = calls.spent if any(one.calls is not None for one in judges) else None
-    return replace(judging, broken=packed.broken, spent=spent)
+    return replace(judging, broken=packed.broken, unswappable=packed.unswappable, spent=spent)
 
 
 def _read_screens(

@@ -32,6 +32,7 @@ from pyrite.store.bench import Bench
 from pyrite.store.config import FIXED, Config, Judged, Prompted, Reward, defaults, differences, load_config
 from pyrite.store.jsonl import read_json, read_lines, write_bytes
 from pyrite.store.paths import BenchPaths
+from pyrite.store.yamlfile import dotted
 from pyrite.suites.lookup import matching, open_origin
 
 DEFAULT_AGENTS = ("scripted", "hasty", "idle", "quitter")
@@ -221,7 +222,8 @@ def _at(config: Config, *key: str | int) -> Iterator[None]:
     except InputError:
         raise
     except UsageError as exc:
-        name = ".".join(map(str, key))
+        key = tuple(config.label(one) if isinstance(one, str) else one for one in key)
+        name = dotted(key)
         raise InputError(
             f"{name}: {exc.what}", where=config.where(*key), expected=exc.expected, next=exc.next
         ) from exc
@@ -280,6 +282,14 @@ def _judges(config: Config) -> tuple[dict[str, int], tuple[LeftOut, ...]]:
             if isinstance(options, Prompted) and options.base_url:
                 with _at(config, "judges", label):  # a key in it must not reach a file of the bench
                     checked_url(options.base_url)
+            if (
+                isinstance(options, Prompted)
+                and options.api_key_env
+                and not options.api_key_env.isidentifier()
+            ):
+                what = "api_key_env is no variable's name"  # perhaps the key itself: it is not repeated
+                expected = "the name of an environment variable that holds the key of the endpoint"
+                raise InputError(what, where=config.where("judges", label), expected=expected)
             why = _unreachable(options) if isinstance(options, Prompted) else _unloadable(options)
             if why is None:
                 named = _prompted(options) if isinstance(options, Prompted) else _reward(options)

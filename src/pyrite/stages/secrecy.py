@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,7 +34,10 @@ def secrets(bench: Bench, meta: Meta) -> Secrets:
 
 
 def canaries(bench: Bench, meta: Meta) -> list[str]:
-    """Words like canary-5f0c2b in gt.json, meta.json and facts of an episode, its labels, and its task."""
+    """Words like canary-5f0c2b in gt.json, meta.json and facts of an episode, its labels, and its task.
+
+    What the agent says at the end stands in meta.json too: a canary there was planted by nobody.
+    """
     found: set[str] = set()
     for path in _hidden_files(bench, meta):
         stat = path.stat()
@@ -44,7 +49,13 @@ def canaries(bench: Bench, meta: Meta) -> list[str]:
 def _planted(path: Path, size: int, changed_ns: int) -> frozenset[str]:
     """Canaries in one file; size and time are there so that a file that changed is read again."""
     with path.open("rb") as handle:
-        return frozenset(CANARY.findall(handle.read(MOST_READ).decode("utf-8", "replace")))
+        text = handle.read(MOST_READ).decode("utf-8", "replace")
+    if path.name == "meta.json":
+        with suppress(ValueError, RecursionError):
+            body = json.loads(text)
+            if isinstance(body, dict):
+                text = json.dumps({**body, "final_message": None}, ensure_ascii=False)
+    return frozenset(CANARY.findall(text))
 
 
 def _hidden_files(bench: Bench, meta: Meta) -> Iterator[Path]:
@@ -56,7 +67,10 @@ def _hidden_files(bench: Bench, meta: Meta) -> Iterator[Path]:
 
 
 def refuse_leaks(root: Path, packed: Packing) -> None:
-    """Raise `UsageError` where the packages tell a judge what it must not know."""
+    """Raise `UsageError` where what pyrite packs tells a judge what it must not know.
+
+    What the agent itself wrote cannot stop the judging: such an episode is in `packed.broken`.
+    """
     if packed.leaks:
         raise UsageError(
             f"{len(packed.leaks)} places in the evidence tell a judge what it must not know",

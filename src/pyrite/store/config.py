@@ -220,7 +220,17 @@ class Config:
 
     def where(self, *key: str | int) -> str:
         """file:line of a key; empty where there is no file."""
-        return self.file.where(key) if self.file is not None else ""
+        if self.file is None:
+            return ""
+        return self.file.where(tuple(self.label(one) if isinstance(one, str) else one for one in key))
+
+    def label(self, label: str) -> str:
+        """A label as it stands in the file."""
+        return self.file.names.get(label, label) if self.file is not None else label
+
+    def _written(self, label: str, *, resolved: bool) -> str:
+        written = self.label(label)
+        return f"{written} ({_digest(label)})" if resolved and "${" in written else written
 
     def flat(self, *, resolved: bool = False) -> dict[str, Any]:
         """Dotted key -> value, as written; `resolved` shows what variables became, by a digest only.
@@ -230,7 +240,7 @@ class Config:
         body = self.asked.model_dump(mode="json", exclude_none=True, exclude={"judges", *_LIMITS})
         if self.asked.judges is not None:
             body["judges"] = {
-                label: options.model_dump(mode="json", exclude_none=True)
+                self._written(label, resolved=resolved): options.model_dump(mode="json", exclude_none=True)
                 for label, options in self.asked.judges.items()
             }
         found = _flatten(body)
@@ -322,7 +332,7 @@ def _judges(value: Any, file: YamlFile, unset: Mapping[Key, str]) -> dict[str, J
         )
     found: dict[str, Judged] = {}
     for label, options in value.items():
-        key: Key = ("judges", label)
+        key: Key = ("judges", file.names.get(label) or label)
         model = FIXED.get(label, Judged)
         options = {} if options is None else options
         if not isinstance(options, dict):

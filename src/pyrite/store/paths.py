@@ -198,6 +198,10 @@ class BenchPaths:
     def verdict_file(self, judge: str, condition: str) -> Path:
         return self.verdicts / f"{slug(judge)}__{slug(condition)}.jsonl"
 
+    def verdicts_anew(self, judge: str, condition: str) -> Path:
+        """Verdicts that are asked for anew, until they take the place of the old ones."""
+        return self.verdicts / f".{slug(judge)}__{slug(condition)}.anew"
+
     def verdict_files(self) -> Iterator[Path]:
         """All verdict files, sorted by name."""
         if self.verdicts.is_dir():

@@ -1,7 +1,8 @@
 """Read a YAML file within bounds, with the line of every key and `${VAR}` from the environment.
 
 `${VAR}` and `${VAR:-default}` are filled in after the file is parsed, so a value can never add keys.
-An unquoted value that holds a variable gets its type afterwards: `runs: ${RUNS:-3}` is a number.
+So are the keys of `judges`, which are labels. An unquoted value that holds a variable gets its type
+afterwards: `runs: ${RUNS:-3}` is a number.
 What was written stays beside what it became: only that may be stored or shown.
 """
 
@@ -24,18 +25,20 @@ MAX_DEPTH = 20
 Key = tuple[str | int, ...]
 """Where a value stands: the keys and list positions that lead to it."""
 
+LABELS: Key = ("judges",)
+"""The mapping whose keys may hold variables."""
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}")
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
 _EXPECTED = f"YAML: keys with texts, numbers, lists; at most {MAX_BYTES >> 10} kB"
 
 
 def dotted(key: Key) -> str:
-    """A key as it is shown.
+    """A key as it is shown: of a label its name, since its options may hold what nobody is to see.
 
     >>> dotted(("judges", "vlm", "runs"))
     'judges.vlm.runs'
     """
-    return ".".join(str(part) for part in key)
+    return ".".join(str(part).partition("@")[0] for part in key)
 
 
 @dataclass
@@ -50,6 +53,8 @@ class YamlFile:
     """The same with variables filled in; one that is not set stays as written."""
     lines: dict[Key, int] = field(default_factory=dict)
     """Line of each key and list item, from 1."""
+    names: dict[str, str] = field(default_factory=dict)
+    """What a label became -> how it stands in the file, for the labels below `judges`."""
     undefined: dict[Key, str] = field(default_factory=dict)
     """Where a variable stands that is not set and has no default, and its name."""
 
@@ -128,6 +133,8 @@ class _Reader:
             return self._mapping(node, key)
         if isinstance(node, yaml.SequenceNode):
             pairs = [self.value(item, (*key, at)) for at, item in enumerate(node.value)]
+            if key == LABELS:
+                self._found.names |= {str(filled): str(name) for name, filled in pairs}
             return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         return self._scalar(node, key)
 
@@ -143,8 +150,20 @@ class _Reader:
                     name_node, f"{dotted((*key, name))} is there twice", "each key once in its section"
                 )
             self._found.lines[*key, name] = name_node.start_mark.line + 1
-            written[name], data[name] = self.value(value_node, (*key, name))
+            filled = self._label(name_node, name) if key == LABELS else name
+            if filled in data:
+                raise self._bad(name_node, f"{dotted((*key, name))} is there twice", "each judge once")
+            written[name], data[filled] = self.value(value_node, (*key, name))
         return written, data
+
+    def _label(self, node: yaml.Node, name: str) -> str:
+        """A label with its variables filled in."""
+        key = (*LABELS, name)
+        if "${" in _VARIABLE.sub("", name):
+            raise self._bad(node, f"{dotted(key)}: that is no variable", "${NAME} or ${NAME:-default}")
+        filled = _VARIABLE.sub(lambda match: self._fill(match, key), name)
+        self._found.names[filled] = name
+        return filled
 
     def _scalar(self, node: yaml.Node, key: Key) -> tuple[Any, Any]:
         if not isinstance(node, yaml.ScalarNode) or node.tag not in _PLAIN_TAGS:

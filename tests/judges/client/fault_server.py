@@ -253,6 +253,7 @@ SCRIPTED: dict[str, Callable[[bool, FaultServer], bytes]] = {
     "html": _always(response(b"<html>welcome</html>")),
     "no-choices": _always(response(b'{"id": "x", "choices": []}')),
     "error-in-200": _always(response(b'{"error": {"message": "overloaded", "code": 503}}')),
+    "dear": _always(response(completion().replace(b'"usage": {', b'"usage": {"cost": 1.0, '))),
     "deep": _always(response(b"[" * 100_000)),
     "echo": lambda first, server: response(completion(f"your key is {_authorization(server)}")),
     "azure": _always(error("400 Bad Request", "filtered", code="content_filter")),

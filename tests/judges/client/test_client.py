@@ -370,6 +370,8 @@ def test_a_budget_is_overrun_by_no_more_than_its_first_call(
     budget = Budget(Cap(cap), price)
     Costly(budget, cost=cost).run(calls)
     assert budget.spent.dollars <= max(cap, cost) + 1e-9
+    over = budget.spent.dollars - cap
+    assert budget.spent.over_budget == (over if over > 0 else None)
 
 
 # --- keys, however they are spelled

@@ -86,6 +86,9 @@ class Spent:
     """Answers whose tokens the endpoint did not count: not in the sums."""
     without_cost: int = 0
     """Answers whose cost is not known: not in the sum."""
+    over_budget: float | None = None
+    """By how much the budget was overrun, in its unit; None where there is none, or it was kept."""
+    budget: str | None = None
 
     def add(self, answer: Answer) -> None:
         self.calls += 1
@@ -102,8 +105,10 @@ class Spent:
 class Budget:
     """Lets a call go only if what is spent, what is in flight and its own estimate fit under the cap.
 
-    Under a cap the first call goes alone. An answer that took more than was estimated raises the estimates
-    of the calls after it by as much; without a price, a call may take what the dearest one took.
+    Nobody knows what a call takes before it is answered: one that takes more than any before it may overrun
+    the cap, and `spent.over_budget` says by how much. Under a cap the first call goes alone. An answer that
+    took more than was estimated raises the estimates of the calls after it by as much; without a price, a
+    call may take what the dearest one took.
     """
 
     cap: Cap | None = None
@@ -144,6 +149,9 @@ class Budget:
         if answer.cost is None and self.price is not None:
             answer = answer.model_copy(update={"cost": self.price.of(answer.usage)})
         self.spent.add(answer)
+        if self.cap is not None:
+            self.spent.budget, over = str(self.cap), self._used - self.cap.amount
+            self.spent.over_budget = over if over > 0 else None
         took = answer.cost if self._in_dollars else answer.usage.total
         self._blind = self._blind or (self.cap is not None and took is None)
         self._settled = True

@@ -25,7 +25,7 @@ from pyrite.judges.client.cache import Cached, Store
 from pyrite.judges.client.endpoint import OpenAICompatible
 from pyrite.judges.client.http import Transport, checked_url
 from pyrite.judges.client.limits import Limits
-from pyrite.judges.client.secrets import redact, redact_value
+from pyrite.judges.client.secrets import SECRET_CHARS, redact, redact_value
 
 if TYPE_CHECKING:
     from pyrite.judges.local.client import LocalModel
@@ -83,6 +83,8 @@ class Options:
     cap: Cap | None = None
     price: Price | None = None
     cache: bool = True
+    sends: bool = True
+    """Whether anything is sent: where nothing is, no key is needed."""
     local: LocalModel | None = None
     """A model that this command serves, for the judges that name it or none."""
 
@@ -122,12 +124,22 @@ class Calls:
         named = api_key_env or self.options.api_key_env
         if model.startswith(INSPECT):
             url = base_url or self.options.base_url
-            return Endpoint(model, checked_url(url) if url else "", self._variable(named))
+            return self._without_key(Endpoint(model, checked_url(url) if url else "", self._variable(named)))
         url = checked_url(base_url or self.options.base_url or OPENAI)
         if named is None:
             usual = "OPENAI_API_KEY" if url == OPENAI else OWN_KEY
             named = usual if url == OPENAI or os.environ.get(usual) else None
-        return Endpoint(model, url, self._variable(named))
+        return self._without_key(Endpoint(model, url, self._variable(named)))
+
+    def _without_key(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint. Raises `UsageError` where its key is its name: that stands in files."""
+        key = self.key(endpoint.api_key_env)
+        if key and len(key) >= SECRET_CHARS and key in f"{endpoint.model} {endpoint.base_url}":
+            raise UsageError(
+                f"the key in {endpoint.api_key_env} is a part of the model's name or URL",
+                expected="the name of a model; a key comes from the environment and stands nowhere else",
+            )
+        return endpoint
 
     def client(self, endpoint: Endpoint) -> JudgeClient:
         """The client of an endpoint, made once."""
@@ -171,10 +183,16 @@ class Calls:
         return Store(endpoint.scope).path(request).is_file()
 
     def key(self, variable: str | None) -> str | None:
-        """The key in an environment variable; None where none is named."""
+        """The key in an environment variable; None where none is named. `UsageError` for what is no key."""
         if variable is None:
             return None
         secret = os.environ.get(variable, "").strip()
+        if not (secret.isascii() and secret.isprintable()):  # it would not go into a header
+            raise UsageError(
+                f"the key in {variable} holds a line break, or what is no plain letter",
+                expected="one line of ASCII, such as sk-…",
+                next=f"export {variable}=…",
+            )
         if secret:
             self._keys.add(secret)
         return secret or None
@@ -210,7 +228,7 @@ class Calls:
         expected = "the name of an environment variable that holds the key of the endpoint"
         if name is not None and not name.isidentifier():  # perhaps the key itself: it is not repeated
             raise UsageError("--api-key-env: that is no variable's name", expected=expected)
-        if name is not None and not self.key(name):
+        if name is not None and not self.key(name) and self.options.sends:
             what = f"the environment variable {name} is not set"
             raise UsageError(what, expected=expected, next=f"export {name}=…")
         return name

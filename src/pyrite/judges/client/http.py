@@ -241,19 +241,23 @@ class Transport:
 
 
 def checked_url(url: str) -> str:
-    """A base URL without its last slash. Raises `UsageError`: no http, no host, or a secret in it."""
+    """A base URL without its last slash. Raises `UsageError`: no http, no host, or a secret in it.
+
+    It may be a key that somebody took for the URL: no error repeats it.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as exc:
-        raise UsageError(f"not a URL: {exc}", expected="such as http://127.0.0.1:8000/v1") from exc
+        raise UsageError("the base URL is none", expected="such as http://127.0.0.1:8000/v1") from exc
     if parts.username or parts.password or parts.query or parts.fragment:
         raise UsageError(
             f"the base URL of {parts.hostname} has a user, a password or a query in it",
             expected="a plain URL; keys come from an environment variable (--api-key-env NAME)",
         )
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
-        what = f"base URL {url!r}" if "://" in url else "the base URL is none"  # perhaps a key: not repeated
+        known = parts.scheme.isalpha() and len(parts.scheme) <= 5 and "://" in url
+        what = f"a base URL of {parts.scheme}://" if known else "the base URL is none"
         raise UsageError(what, expected="such as http://127.0.0.1:8000/v1")
     return url.rstrip("/")
 
