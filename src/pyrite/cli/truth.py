@@ -253,7 +253,7 @@ def _print_filmed(found: Filmed, *, as_json: bool, dry_run: bool) -> int:
     from pyrite.cli import blocks, screen
 
     if as_json:
-        screen.result_json(found)
+        screen.result_json(found.as_json())
     elif dry_run:
         screen.result(blocks.recording_text(found.recorded, dry=True))
         screen.result("then up to four injected defects a task, of those that apply; verify; CARD.md")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from pyrite.episodes import jobs, plans
 from pyrite.episodes.jobs import Job, Recording
 from pyrite.errors import UsageError
 from pyrite.pool import Silent, Watch
+from pyrite.records import SCHEMA_VERSION
 from pyrite.sandbox import backends
 from pyrite.stages import card
 from pyrite.stages import held as holding
@@ -48,6 +49,16 @@ class Filmed:
     def lost(self) -> int:
         """Episodes whose sandbox was lost on the way."""
         return sum(one.lost for one in (self.recorded, self.perturbed) if one is not None)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as one document."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "recorded": asdict(self.recorded),
+            "perturbed": None if self.perturbed is None else asdict(self.perturbed),
+            "verified": None if self.verified is None else self.verified.as_json(),
+            "card": self.card,
+        }
 
 
 def record(
