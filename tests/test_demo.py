@@ -32,7 +32,7 @@ from pyrite.tasks import archive
 
 LIMIT_BYTES = 14_000_000
 EPISODES = 60
-LOOKING = ("screen-rules", "orm-lite@cut=0.5")
+LOOKING = ("screen-rules", "orm-lite@cut=prior")
 """The judges that read the screen."""
 
 

@@ -96,7 +96,7 @@ __all__ = [
     "write_certificates",
 ]
 
-DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules,orm-lite@cut=0.5"
+DEMO_JUDGES = "accept-all,reject-all,claim,steps,screen-rules,orm-lite@cut=prior"
 
 
 def record(

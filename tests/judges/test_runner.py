@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyrite.cli.judging_text import judging_text
 from pyrite.errors import UsageError
 from pyrite.evidence.conditions import parse_list
 from pyrite.evidence.leaks import Secrets
 from pyrite.evidence.packing import index, pack
-from pyrite.judges.base import Package, Reply, Unavailable
+from pyrite.judges.base import Declined, Package, Reply, Unavailable
 from pyrite.judges.client.base import CallError, Image
 from pyrite.judges.labels import Labelled, make, make_list
 from pyrite.judges.runner import MOST_LOGGED, Judging, ask, dry
@@ -96,6 +97,24 @@ def test_what_is_unavailable_has_no_line_and_is_asked_again(packed: Episodes) ->
     again = run(packed, [labelled])
     assert judge.calls == calls + again.missing
     assert len(verdicts(packed, "flaky", "E1-final")) == 2
+
+
+def test_what_a_judge_declines_is_counted_apart_and_is_no_fault(packed: Episodes) -> None:
+    class Modest(Flaky):
+        async def judge(self, package: Package, run: int) -> Reply:
+            if package.image(-1).tobytes()[0] == 2:
+                raise Declined("it was trained on this task")
+            return Reply(Verdict.SUCCESS)
+
+    judging = run(packed, [Labelled("modest", Modest(), {}, "c1")])
+    final = next(one for one in judging.asked if one.condition == "E1-final")
+    assert (final.new, final.missing, final.declined) == (2, 0, {"it was trained on this task": 1})
+    assert judging.missing == 0
+    assert set(verdicts(packed, "modest", "E1-final")) == {"ep_2", "ep_3"}
+    text = judging_text(judging, packed.bench.root, dry=False)
+    assert "2 new, 0 kept, 0 missing" in text
+    assert "1 declined: it was trained on this task" in text
+    assert not packed.bench.paths.log.is_file(), "nobody has to look into it"
 
 
 def test_runs_are_separate_and_resume(packed: Episodes) -> None:

@@ -137,8 +137,10 @@ def test_the_judge_says_nothing_of_tasks_it_was_trained_on(train: Train, verifie
     entries = [entry for entry in index(verified).values() if entry.condition == "E1-final"]
     judging = asyncio.run(ask(verified, [make(f"orm-lite@weights={made.out}")], entries))
     answered = sum(meta.family in held for meta in verified.metas())
-    assert (judging.obtained, judging.missing) == (answered, FAMILIES * EACH - answered)
-    assert all("trained on this task" in why for why in judging.asked[0].why_missing)
+    assert (judging.obtained, judging.missing) == (answered, 0)
+    declined = judging.asked[0].declined
+    assert sum(declined.values()) == FAMILIES * EACH - answered
+    assert all("trained on this task" in why for why in declined)
     orm = OrmLite(str(made.out))
     for entry in entries[:40]:
         evidence = load(verified, entry)
@@ -148,12 +150,13 @@ def test_the_judge_says_nothing_of_tasks_it_was_trained_on(train: Train, verifie
     block = next(iter(result["strata"]["perturbed"]["conditions"]["E1-final"]["judges"].values()))
     assert block["scores"]["n"] > 0
     assert block["counts"]["missing"] > 0
-    label = f"orm-lite@weights={made.out},seen=answer,cut=0.5"
+    label = f"orm-lite@weights={made.out},seen=answer,cut=prior"
     anew = asyncio.run(ask(verified, [make(label)], entries))
     assert (anew.obtained, anew.missing) == (FAMILIES * EACH, 0)
     path = verified.paths.verdict_file(make(label).label, "E1-final")
     lines = list(read_lines(path, VerdictLine))
-    assert {(line.verdict, (line.score or 0) >= 0.5) for line in lines} == {
+    prior = read_weights(made.out).prior
+    assert {(line.verdict, (line.score or 0) >= prior) for line in lines} == {
         (Verdict.SUCCESS, True),
         (Verdict.FAILURE, False),
     }

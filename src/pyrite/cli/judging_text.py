@@ -40,6 +40,7 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
         if one.old:
             lines.append(f"{_INDENT}{count(one.old, 'old verdict')} could not be had anew and stayed")
         lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
+        lines += [f"{_INDENT}{n} declined: {reason}" for reason, n in one.declined.items()]
     lines += broken_lines(judging.broken) + unswappable_lines(judging.unswappable)
     if judging.spent is not None:
         lines.append(f"calls    {_spent(judging.spent)}")

@@ -21,12 +21,14 @@ def summary(card: Mapping[str, Any]) -> str:
 
 def text(card: Mapping[str, Any], out: Path, bench: Path) -> str:
     """The whole card, and how to use the weights."""
+    cut = next(iter(card["conditions"].values()))["held_out"]["cut"]
     return "\n".join(
         [
             *_data(card),
             *(line for name, block in card["conditions"].items() for line in _condition(name, block)),
             "",
-            "FPR and TPR count scores from 0.5 on, which promises nothing; AUC and threshold mix strata.",
+            f"FPR and TPR count scores from {cut:.3f} on, the share that passed in training; nothing is",
+            "promised there. AUC and threshold mix strata.",
             "",
             f"weights  {printable(str(out))}",
             f"next     pyrite judge {quote(str(bench))} --judge orm-lite@weights={quote(str(out))}",

@@ -34,6 +34,12 @@ class Unavailable(RunError):
     code = "judge_unavailable"
 
 
+class Declined(Unavailable):
+    """By its own rule the judge says nothing of this episode: no verdict, and nothing to be tried again."""
+
+    code = "judge_declined"
+
+
 @dataclass(frozen=True)
 class Reply:
     """What a judge answers about one package."""

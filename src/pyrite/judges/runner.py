@@ -21,7 +21,7 @@ from typing import Any
 from pyrite.errors import InputError, PyriteError
 from pyrite.evidence.packing import load
 from pyrite.judges import lines
-from pyrite.judges.base import Package, Unavailable
+from pyrite.judges.base import Declined, Package, Unavailable
 from pyrite.judges.client.base import CallError
 from pyrite.judges.client.budget import Spent
 from pyrite.judges.client.calls import Calls
@@ -55,6 +55,8 @@ class Asked:
     """Verdicts that were to be given anew and were not: the old ones are still there."""
     why_missing: dict[str, int] = field(default_factory=dict)
     """Reason -> how many episodes have no verdict for it."""
+    declined: dict[str, int] = field(default_factory=dict)
+    """Reason -> of how many episodes the judge says nothing, by its own rule."""
     cost: Cost | None = None
     """Of a dry run: what the calls would take, for a judge that asks a model."""
 
@@ -375,6 +377,9 @@ class _Stream:
         if labelled.calls is not None:
             why, said = labelled.calls.redact(why), labelled.calls.redact(said)
         why = why[:200]
+        if isinstance(exc, Declined):
+            asked.declined[why] = asked.declined.get(why, 0) + 1
+            return
         if why not in asked.why_missing and len(asked.why_missing) >= MOST_REASONS:
             why = "other reasons: see log.txt"
         asked.missing += 1

@@ -20,8 +20,6 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 
-CUT = 0.5
-"""Where FPR and TPR of the card are taken. It is no threshold to use: nothing promises anything there."""
 USE = (
     "A raw score for measuring, of desktop episodes like those it was trained on: scripted agents and "
     "injected defects. No threshold goes with it; certify one on your own failed episodes (pyrite measure "
@@ -30,6 +28,7 @@ USE = (
 
 
 def held_out(
+    cut: float,
     scores: Floats,
     passed: Flags,
     hard: Flags,
@@ -37,13 +36,14 @@ def held_out(
     family: Codes,
     strata: Mapping[str, Flags],
 ) -> dict[str, Any]:
-    """AUC, FPR and TPR at 0.5, reliability and the certified threshold; one entry an episode.
+    """AUC, FPR and TPR at `cut`, reliability and the certified threshold; one entry an episode.
 
+    The cut is no threshold to use: nothing promises anything there.
     Failed episodes come from other strata than most passed ones, so AUC, reliability and threshold are of
     all strata together; FPR and TPR are of each apart too. Intervals by task or family, the wider leads.
     """
     everything: Flags = np.ones(len(scores), dtype=np.bool_)
-    accepted = scores >= CUT
+    accepted = scores >= cut
 
     def of(rows: Flags, estimand: str, empty: str) -> dict[str, Any]:
         found: Estimate = share(
@@ -55,16 +55,16 @@ def held_out(
         return {
             "failed": int((rows & ~passed).sum()),
             "passed": int((rows & passed).sum()),
-            "fpr": of(rows & ~passed, f"failed episodes scoring at least {CUT}", "no_negatives"),
+            "fpr": of(rows & ~passed, f"failed episodes scoring at least {cut:g}", "no_negatives"),
             "hard_fpr": of(
-                rows & ~passed & hard, f"hard negatives that score at least {CUT}", "no_negatives"
+                rows & ~passed & hard, f"hard negatives that score at least {cut:g}", "no_negatives"
             ),
-            "tpr": of(rows & passed, f"passed episodes scoring at least {CUT}", "no_positives"),
+            "tpr": of(rows & passed, f"passed episodes scoring at least {cut:g}", "no_positives"),
         }
 
     certificate = certify(scores, passed, task, hard=hard)
     return {
-        "cut": CUT,
+        "cut": cut,
         **rates(everything),
         "by_stratum": {name: rates(rows) for name, rows in strata.items() if rows.any()},
         "auc": figure(wider(auc(scores, passed, task), auc(scores, passed, family, unit="family"))),

@@ -118,6 +118,7 @@ def train_orm(
     held = [one for one in examples if one.family in away]
     require_enough(_passed(train), "whose screens can be read, to train on")
     fitted = {name: _fit(train, name, seed) for name in wanted}
+    prior = round(float(_passed(train).mean()), 6)
     card = {
         "name": "orm-lite",
         "made_at": now(),
@@ -128,7 +129,7 @@ def train_orm(
         "data": _data(examples, left, len(benches)),
         "split": _split(train, held, named=bool(held_out)),
         "ocr": reader,
-        "conditions": {name: _figures(one, held, name) for name, one in fitted.items()},
+        "conditions": {name: _figures(one, held, name, prior) for name, one in fitted.items()},
     }
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -137,6 +138,7 @@ def train_orm(
         "ocr": {"name": reads, "version": reader},
         "conditions": {name: one.model.model_dump(mode="json") for name, one in fitted.items()},
         "seen": sorted({one.mark for one in train}),
+        "prior": prior,
         "card": card,
     }
     write_weights(out, document, force=force)
@@ -250,13 +252,14 @@ def _codes(names: Sequence[str]) -> NDArray[np.intp]:
     return codes
 
 
-def _figures(fitted: Fitted, held: Sequence[Example], condition: str) -> dict[str, Any]:
+def _figures(fitted: Fitted, held: Sequence[Example], condition: str, cut: float) -> dict[str, Any]:
     """What a condition's model is, and its figures on the held-out families."""
     return {
         "model": fitted.chosen,
         "log_loss_on_unseen_families": {"tried": fitted.tried, "saying_the_share": fitted.base_loss},
         "features": list(fitted.model.features),
         "held_out": orm_card.held_out(
+            cut,
             scores=_scores(fitted.model, held, condition),
             passed=_passed(held),
             hard=np.array([one.hard for one in held], dtype=np.bool_),

@@ -39,6 +39,7 @@ def document() -> dict[str, Any]:
             }
         },
         "seen": ["0123456789abcdef"],
+        "prior": 0.3,
         "card": {"name": "orm-lite"},
     }
 
@@ -96,6 +97,7 @@ BROKEN: dict[str, Change] = {
     "ragged tree": lambda d: boosted(d, value=[]),
     "empty tree": lambda d: boosted(d, feature=[], threshold=[], left=[], right=[], value=[]),
     "unknown key": lambda d: d.update(code="import os"),
+    "a share above 1": lambda d: d.update(prior=1.3),
     "a mark that is none": lambda d: d.update(seen=["zz"]),
 }
 
@@ -152,7 +154,7 @@ def test_the_label_names_the_file_and_its_errors_say_what_to_do(
     assert not labelled.judge.supports("E3-full")
     with pytest.raises(UsageError, match="no such file"):
         make("orm-lite@weights=none.json")
-    for wrong in ("seen=yes", "cut=high", "cut=nan", "cut=2", "ocr=eyes"):
+    for wrong in ("seen=yes", "cut=high", "cut=nan", "cut=2", "cut=Prior", "ocr=eyes"):
         with pytest.raises(UsageError):
             make(f"orm-lite@weights={path},{wrong}")
     monkeypatch.setattr("pyrite.judges.orm.SHIPPED_WEIGHTS", tmp_path / "not-there.json")

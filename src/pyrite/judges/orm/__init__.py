@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyrite.errors import InputError, UsageError
-from pyrite.judges.base import Package, Reply, Unavailable
+from pyrite.judges.base import Declined, Package, Reply
 from pyrite.judges.ocr import Reader, Reading, named
 from pyrite.judges.orm.features import FEATURES_VERSION, Features, features
 from pyrite.judges.orm.weights import TRAIN, Model, Weights, read_weights, task_mark
@@ -27,11 +27,15 @@ SHIPPED_WEIGHTS = Path(str(files("pyrite"))) / "judges" / "orm" / "weights.json"
 """The weights that travel with the package, used where the label names none."""
 
 
+PRIOR = "prior"
+
+
 class OrmLite:
     """Scores P(success) with trained weights: `orm-lite`, `orm-lite@weights=FILE`.
 
     Of a task whose very text it was trained on it says nothing: that would not show what it knows of
-    others. `seen=answer` makes it answer all the same. `cut=T` adds a verdict, success from a score of T on.
+    others. `seen=answer` makes it answer all the same. `cut=T` adds a verdict, success from a score of T on;
+    `cut=prior` takes the share that passed of the episodes it was trained on, and promises nothing.
     `ocr` names another engine than the one that it was trained with. `cache=False` reads screens anew.
     """
 
@@ -43,8 +47,8 @@ class OrmLite:
     ) -> None:
         if seen not in {"refuse", "answer"}:
             raise UsageError(f"orm-lite: seen is {seen[:80]!r}", expected="refuse or answer")
-        self._cut = _cut(cut) if cut else None
         self._weights = _load(weights)
+        self._cut = self._weights.prior if cut == PRIOR else _cut(cut) if cut else None
         self._refused = frozenset(self._weights.seen) if seen == "refuse" else frozenset()
         self.reader = Reader(named(ocr or self._weights.ocr.name), cache)
 
@@ -64,7 +68,7 @@ class OrmLite:
     async def judge(self, package: Package, run: int) -> Reply:
         evidence = package.evidence
         if self._seen(evidence):
-            raise Unavailable(
+            raise Declined(
                 "orm-lite was trained on this task and says nothing of it",
                 next="for its answer all the same: orm-lite@seen=answer",
             )
@@ -96,7 +100,7 @@ def _cut(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1:
-        raise UsageError(f"orm-lite: cut is {text[:80]!r}", expected="a number from 0 to 1")
+        raise UsageError(f"orm-lite: cut is {text[:80]!r}", expected="a number from 0 to 1, or prior")
     return value
 
 

@@ -161,6 +161,8 @@ class Weights(Record):
     conditions: Annotated[dict[str, Model], Field(min_length=1, max_length=40)]
     seen: Annotated[tuple[Mark, ...], Field(max_length=100_000)]
     """Marks of the task texts that were trained on; see `task_mark`."""
+    prior: Annotated[float, Field(gt=0, lt=1)]
+    """Share that passed of those that were trained on: a higher score says more than nothing."""
     card: dict[str, Any]
     """How it was made and what it does on families that it has not seen; for people."""
     sha256: Digest
