@@ -172,6 +172,11 @@ def measure(way: str, url: str, bench: Path, calls: int, in_flight: int, images:
     return {"wall": took[0], "cpu": took[1], "peak": peak}
 
 
+def _forget(bench: Any) -> None:
+    for path in bench.paths.verdict_files():
+        path.unlink()
+
+
 def run_judge(url: str, bench: Path, calls: int, in_flight: int) -> tuple[float, float]:
     """The runner over packages on disk, its cache empty."""
     from pyrite.evidence.packing import index
@@ -191,8 +196,9 @@ def run_judge(url: str, bench: Path, calls: int, in_flight: int) -> tuple[float,
         if judging.missing or judging.obtained != len(chosen):
             raise SystemExit(f"verdicts are missing: {judging.asked}")
 
+    _forget(opened)  # what another run of this benchmark asked, of a stub at another port
     judged(entries[:WARM])
-    (next(opened.paths.verdicts.glob("*.jsonl"))).unlink()
+    _forget(opened)
     with tempfile.TemporaryDirectory() as cache:
         os.environ["PYRITE_CACHE"] = cache
         started, used = time.perf_counter(), time.process_time()

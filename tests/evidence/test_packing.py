@@ -332,3 +332,16 @@ def test_no_file_of_the_evidence_tells_when_it_was_packed(
     assert len(files) > 10
     assert {path.stat().st_mtime for path in files} == {PACKED_AT}
     assert {path.parent.stat().st_mtime for path in files if path.suffix == ".json"} == {PACKED_AT}
+
+
+def test_a_value_that_cutting_a_text_of_the_agent_makes_stops_nothing(
+    episodes: Episodes, instructions: Instructions
+) -> None:
+    """How much is left out of a long message is the agent's choice."""
+    episodes.add("ep_1", [{"action": "done"}], final_message="x" * 14_500)
+    episodes.add("ep_2", [{"action": "done"}], final_message="Saved.")
+    seen = Secrets(values=("4,500",))
+    found = pack(episodes.bench, [parse("E2+claim")], instructions, lambda meta: seen)
+    assert found.leaks == ()
+    assert list(found.broken) == ["ep_1"]
+    assert [one.episode_id for one in found.entries] == ["ep_2"]

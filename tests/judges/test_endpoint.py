@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterable
@@ -396,3 +397,22 @@ def test_a_key_in_a_configuration_is_refused_and_reaches_no_file_of_the_bench(
     assert KEY not in seen.out + seen.err
     for path in episodes.bench.root.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_what_swap_leaves_out_is_counted_and_priced_as_it_is_asked(
+    episodes: Episodes, endpoint: FaultServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lay(episodes, ["none"] * 3)
+    for episode_id, message in (("ep_00", "Saved."), ("ep_01", "It has 14 rows."), ("ep_02", None)):
+        path = episodes.bench.paths.episode(episode_id).meta
+        path.write_text(json.dumps({**json.loads(path.read_text()), "final_message": message}))
+    asked = arguments(episodes.bench, endpoint, "--condition", "E2+claim,E2+swap")
+    assert run([*asked, "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"E2\+claim +would ask for 3 verdicts", said)
+    assert re.search(r"E2\+swap +would ask for 1 verdict,", said)
+    assert run(asked) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"E2\+swap +1 new, 0 kept, 0 missing", said)
+    assert "left out E2+swap: 2 episodes without a claim that can be turned round" in said
+    assert endpoint.count["none"] == 4

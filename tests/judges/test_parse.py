@@ -230,7 +230,7 @@ def test_any_text_has_an_answer(text: str, form: Format | None) -> None:
 
 
 PLAIN = st.lists(
-    st.sampled_from([*'a\n,;.!?()[]"\\\0', " the ", " cell ", " is ", " D14 ", "\n\n", " as it is "]),
+    st.sampled_from([*'\n,;.!?()[]"\\\0', " a ", " the ", " cell ", " is ", " D14 ", "\n\n", " as it is "]),
     max_size=20,
 ).map("".join)
 """Prose that says nothing: neither a quotation nor a condition, nor another verdict."""

@@ -136,10 +136,10 @@ def test_one_bad_answer_costs_its_own_verdict_and_no_other(
     tmp_path: Path, statement: str, expected: str | None
 ) -> None:
     body = loop("if asked['instruction'].startswith('Task 2'):", f"    {statement}", "else:", "    right()")
-    program = Program(script(tmp_path, body), timeout_s="3", memory_gb="0.5")
+    program = Program(script(tmp_path, body), timeout_s="6", memory_gb="0.5")
     started = time.monotonic()
     assert scores(asked(program, tmp_path, [1, 2, 3])) == [1, expected, 3]
-    assert time.monotonic() - started < 30, "seconds; it may take 3 and one of grace"
+    assert time.monotonic() - started < 45, "seconds; it may take 6 and one of grace"
 
 
 @pytest.mark.parametrize(

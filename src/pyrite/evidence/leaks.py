@@ -57,7 +57,10 @@ def scan(evidence: Evidence, secrets: Secrets, paths: BenchPaths, visible: str) 
     for secret in secrets.texts:
         if secret in ours or secret in theirs:
             leaks.append(Leak(evidence.package_id, "text", secret, by_agent=secret not in ours))
-    leaks += [Leak(evidence.package_id, "text", s) for s in values if _word(s, said)]
+    own = "\n".join(leaves(body, keys=False))
+    for secret in values:
+        if _word(secret, said):
+            leaks.append(Leak(evidence.package_id, "text", secret, by_agent=not _word(secret, own)))
     for digest in dict.fromkeys(evidence.images):
         metadata = _image_metadata(paths.image(digest).read_bytes())
         found = [s for s in (*secrets.names, *texts) if _word(s, metadata)]

@@ -26,6 +26,7 @@ SETTLE_FIRST_S, SETTLE_S = 0.25, 0.01
 _START = """
 import ctypes, os, resource, signal, sys, time
 libc, waited = ctypes.CDLL(None), {signal.SIGTERM, signal.SIGCHLD}
+signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 signal.pthread_sigmask(signal.SIG_BLOCK, waited)
 libc.prctl(1, signal.SIGTERM)
 libc.prctl(36, 1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from pyrite.episodes.claims import opposite
-from pyrite.errors import UsageError
+from pyrite.errors import InputError, UsageError
 from pyrite.evidence import conditions as evidence_conditions
 from pyrite.evidence import packing
 from pyrite.evidence.budget import Budget
@@ -94,6 +95,7 @@ def judge(
     judges = judge_labels.make_list(labels, cache=cache, calls=calls)
     wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
     if dry_run:
+        only = _swappable(bench, wanted, only)
         found = packing.index(bench).values()
         entries = [one for one in found if one.condition in wanted and _named(only, one)]
         return runner.dry(bench, judges, entries, wanted, runs=runs, price=True, only=only)
@@ -127,6 +129,24 @@ def _read_screens(
         for screen in ocr_batch.to_read(bench, judge, runner.unanswered(bench, labelled, entries, runs=runs))
     ]
     ocr_batch.read_all(screens, workers=workers, watch=watch)
+
+
+def _swappable(
+    bench: Bench, wanted: Sequence[str], only: Mapping[str, Collection[str]] | None
+) -> Mapping[str, Collection[str]] | None:
+    """The episodes to ask about: with +swap, those whose claim can be turned round."""
+    swaps = [name for name in wanted if evidence_conditions.parse(name).message == "swap"]
+    if not swaps:
+        return only
+    everyone = bench.require_episodes()
+    plain = set()
+    for episode_id in everyone:
+        with suppress(InputError):
+            meta = bench.meta(episode_id)
+            if opposite(meta.final_message, meta.message_kind) is not None:
+                plain.add(episode_id)
+    asked = {name: set(everyone if only is None else only.get(name, ())) for name in wanted}
+    return {name: ids & plain if name in swaps else ids for name, ids in asked.items()}
 
 
 def _named(only: Mapping[str, Collection[str]] | None, entry: EvidenceEntry) -> bool:

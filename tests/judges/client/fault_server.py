@@ -247,6 +247,9 @@ SCRIPTED: dict[str, Callable[[bool, FaultServer], bytes]] = {
     "401": lambda first, server: error("401 Unauthorized", f"bad key: {_authorization(server)}"),
     "400": _always(error("400 Bad Request", "context too long", code="context_length_exceeded")),
     "redirect": _always(response(b"", "307 Temporary Redirect", "Location: http://127.0.0.2:9/v1/x")),
+    "redirect-key": lambda first, server: response(
+        b"", "308 Permanent Redirect", f"Location: http://{_authorization(server).split()[-1]}/x.example/"
+    ),
     "redirect-here": lambda first, server: response(
         b"", "302 Found", f"Location: http://127.0.0.1:{server.port}/v1/chat/completions"
     ),

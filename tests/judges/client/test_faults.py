@@ -127,6 +127,18 @@ def test_a_key_that_an_endpoint_repeats_is_not_in_the_answer(endpoint: FaultServ
     assert f"Bearer {KEY}" in endpoint.asked[0].head
 
 
+def test_no_piece_of_a_key_is_in_what_is_said_of_a_redirect(endpoint: FaultServer) -> None:
+    """A key with a slash in it is cut in two where a host ends."""
+    transport = Transport(endpoint.url, QUICK, "sk-slashed/0123456789")
+
+    async def ask() -> None:
+        with pytest.raises(CallError, match=r"308: redirected to http://\[key\]; not followed"):
+            await transport.post("/chat/completions", b'"fault:redirect-key "')
+        await transport.aclose()
+
+    asyncio.run(ask())
+
+
 def test_nobody_there_is_a_connection_error() -> None:
     with FaultServer() as server:
         url = server.url

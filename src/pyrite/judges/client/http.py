@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -30,6 +31,7 @@ if TYPE_CHECKING:  # it takes a third of a second to import, and most commands a
 
 ENDPOINT: frozenset[Kind] = AGAIN | {"auth", "redirect"}
 """What speaks of the endpoint and not of one request."""
+_ORIGIN = re.compile(r"(https?)://(?:[^/?#@\s]*@)?([^/?#\s]+)", re.IGNORECASE)
 _RETRIED = frozenset({408, 409, 425, 429})
 
 
@@ -205,8 +207,9 @@ class Transport:
         """What a status of 300 or more means."""
         status = response.status
         if status < 400:
-            target = urlsplit(response.headers.get("Location", ""))
-            where = f"{target.scheme}://{target.netloc}" if target.netloc else "another path"
+            location = self.redact(response.headers.get("Location", ""))  # before it is cut
+            origin = _ORIGIN.match(location)
+            where = f"{origin[1]}://{origin[2]}" if origin is not None else "another path"
             return _Failed("redirect", self.redact(f"{status}: redirected to {where}; not followed"), status)
         said = f"{status}: {self.redact(message(data)) or response.reason or 'no reason given'}"
         wait = retry_after(response.headers)

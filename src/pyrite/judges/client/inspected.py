@@ -67,7 +67,7 @@ class Inspected:
             if used.input_tokens is not None and used.output_tokens is not None:
                 self._pace.correct(used.input_tokens + used.output_tokens - sum(tokens))
             found = found.model_copy(update={"seconds": round(time.monotonic() - started, 4)})
-            return self._budget.settle(found)
+            return self._budget.settle(found, *tokens)
 
     async def _ask(self, request: Request, tokens: int, started: float) -> Answer:
         """The repeats are ours: inspect_ai and the SDK below it are both told to make none."""
