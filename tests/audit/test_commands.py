@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import time
 
 import pytest
 
@@ -59,10 +60,21 @@ def test_waits_are_bounded_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 200_000, "set -" * 40_000, "sudo " * 40_000, "\n" * 100_000, "./" * 50_000]
+    "text",
+    [
+        "a" * 200_000,
+        "set -" * 40_000,
+        "sudo " * 40_000,
+        "\n" * 100_000,
+        "./" * 50_000,
+        "$(" * 50_000,
+        ";" * 90_000,
+    ],
 )
 def test_no_pattern_takes_long_on_a_long_text(text: str) -> None:
+    began = time.process_time()
     for look in (commands.runs_code, commands.gui, commands.saves, commands.installs, commands.fetches):
         look(text)
     commands.sleeps(text)
     commands.urls(text)
+    assert time.process_time() - began < 10, "linear is far below a second"

@@ -46,10 +46,11 @@ def test_scripts_and_claims() -> None:
     assert [a.keys for a in actions if a.action == "key"] == ["ctrl+shift+t", "Return", "Return", "ctrl+s"]
     assert suite.claim(task_id) == "D14 in Documents/q3_budget.ods is set to 4500 and the file is saved."
     assert suite.task(task_id).spec.instruction == (
-        "In Documents/q3_budget.ods, sheet Q3, set cell D14 to 4500 and save the file."
+        "In Documents/q3_budget.ods, sheet Q3, set cell D14 to 4500 and save the file. "
+        "Leave everything else in Documents as it is."
     )
     text = suite.task("calc-set-cell-offices-b9").spec.instruction
-    assert text.endswith('set cell B9 to the text "Amsterdam" and save the file.')
+    assert 'set cell B9 to the text "Amsterdam" and save the file.' in text
 
 
 @pytest.mark.parametrize("name", ["desk", "desk-active"])

@@ -21,13 +21,15 @@ _INSTALL = re.compile(
 _FETCH = re.compile(r"\b(?:curl|wget|git\s+clone|Invoke-WebRequest|requests\.get|urlopen|urlretrieve)\b")
 _CONVERT = re.compile(r"--convert-to\b")
 _CODE = re.compile(
-    r"(?:^|[;&|\n(][ \t]*)(?:sudo\s+)?(?:\S*/)?(?:python[0-9.]*|bash|sh|zsh|node|perl|ruby|pwsh|powershell)"
+    r"(?:^|[;&|\n(][ \t]*)(?:sudo\s+)?(?:[^\s;&|({`]*/)?"
+    r"(?:python[0-9.]*|bash|sh|zsh|node|perl|ruby|pwsh|powershell)"
     r"\s+(?!-V\b|--version\b)\S"
-    r"|(?:^|[;&|\n(][ \t]*)(?:sudo\s+)?\S+\.(?:sh|py|js|ps1)(?:\s|$)|(?:^|[\s;&|])\./\S"
+    r"|(?:^|[;&|\n(][ \t]*)(?:sudo\s+)?[^\s;&|({`]+\.(?:sh|py|js|ps1)(?:\s|$)|(?:^|[\s;&|])\./\S"
     r"|\s--start\b|\bsystemctl\s+(?:start|restart)\b|\bservice\s+\S+\s+start\b"
 )
 _CHANGES = re.compile(
-    r"(?:^|[;&|\n({`]|\$\()\s*(?:sudo\s+)?(?:\S*/)?(?:rm|rmdir|mv|cp|mkdir|touch|tee|ln|chmod|chown|truncate|dd"
+    r"(?:^|[;&|\n({`]|\$\()[ \t]*(?:sudo\s+)?(?:[^\s;&|({`]*/)?"
+    r"(?:rm|rmdir|mv|cp|mkdir|touch|tee|ln|chmod|chown|truncate|dd"
     r"|kill|pkill|killall|reboot|shutdown)\s"
     r"|\bsed\s+(?:-\S+\s+)*-i|\b(?:gsettings|kwriteconfig\d?)\s+(?:set|reset)\b|\bdconf\s+(?:write|load|reset)\b"
     r"|\bgit\s+(?:-\S+\s+)*(?:add|am|apply|checkout|commit|merge|pull|push|rebase|reset|stash|switch|clean)\b"
