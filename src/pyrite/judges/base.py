@@ -72,7 +72,11 @@ class Package:
 
 
 class Judge(Protocol):
-    """The one interface of arm V (prompted), arm R (reward models) and the shortcuts."""
+    """The one interface of arm V (prompted), arm R (reward models) and the shortcuts.
+
+    A judge that asks a model several times about a package may also have
+    `calls_for(evidence) -> (fewest, most)`, so that a dry run can count its calls.
+    """
 
     name: str
     deterministic: bool
