@@ -158,7 +158,7 @@ def ensemble(
     if bench is not None:
         combined = flow.ensemble(bench, rules=chosen, members=members, weights=weights, conditions=conditions)
         if as_json:
-            screen.result_json({"schema_version": "1", "ensembles": combined})
+            screen.result_json({"schema_version": "1", "ensembles": [vars(one) for one in combined]})
         else:
             experiment_text.print_ensembles(combined, bench, no_color=no_color)
         return 0

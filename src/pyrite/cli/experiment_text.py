@@ -128,8 +128,8 @@ def _factor(found: Mapping[str, Any]) -> str:
 def _score(found: Mapping[str, Any]) -> str:
     if found["value"] is None:
         return numbers.null(found["reason"])
-    ends = f" [{found['low']:.2f}, {found['high']:.2f}]" if found["low"] is not None else ""
-    return f"{found['value']:.2f}{ends}"
+    ends = numbers.coefficient_interval(found["low"], found["high"])
+    return f"{numbers.coefficient(found['value'])} {ends}".strip()
 
 
 def print_ensembles(combined: Sequence[Combined], bench: Path, *, no_color: bool) -> None:
