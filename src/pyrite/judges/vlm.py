@@ -39,6 +39,9 @@ class Vlm:
     """Asks a model behind a chat endpoint what the screens show, with a strict rubric."""
 
     name = "vlm"
+    inputs = "all that the condition shows"
+    calls_per_episode = "1"
+    source = "pyrite"
     deterministic = False
 
     def __init__(

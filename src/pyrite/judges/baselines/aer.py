@@ -43,7 +43,8 @@ class AerC(_Aer):
     """The captioning judge of Pan et al.: the last screen is described, then judged by the description."""
 
     name = "aer-c"
-    inputs = "task, all steps, a description of the last screen, the final message where shown"
+    inputs = "task, steps, last screen in words"
+    calls_per_episode = "2"
     source = "Pan et al. 2024, Autonomous Evaluation and Refinement (arXiv 2404.06474)"
 
     def __init__(
@@ -82,7 +83,8 @@ class AerV(_Aer):
     """The seeing judge of Pan et al.: steps and the last screen in one call."""
 
     name = "aer-v"
-    inputs = "task, all steps, the last screen, the final message where shown"
+    inputs = "task, steps, last screen"
+    calls_per_episode = "1"
     source = AerC.source
 
     def __init__(

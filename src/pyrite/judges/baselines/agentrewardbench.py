@@ -42,7 +42,8 @@ class AgentRewardBench(Baseline):
     """The judge of AgentRewardBench: steps and the last screen in one call, four answers in tags."""
 
     name = "agentrewardbench"
-    inputs = "task, all steps, thoughts where shown, the last screen (or its text, both, neither)"
+    inputs = "task, steps, last screen or its text"
+    calls_per_episode = "1"
     source = "Lù et al. 2025, AgentRewardBench (arXiv 2504.08942)"
 
     def __init__(

@@ -42,6 +42,8 @@ class Baseline:
     name: ClassVar[str]
     inputs: ClassVar[str]
     """What it is shown, for people."""
+    calls_per_episode: ClassVar[str]
+    """M stands for the screens of the episode."""
     source: ClassVar[str]
     """Where it was published."""
     deterministic = False

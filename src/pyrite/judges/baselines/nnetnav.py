@@ -33,6 +33,7 @@ class NNetNav(Baseline):
 
     name = "nnetnav"
     inputs = "task, actions, the text of every screen"
+    calls_per_episode = "M"
     source = "Murty et al. 2024, NNetNav (arXiv 2410.02907), as run on AgentRewardBench"
 
     def __init__(

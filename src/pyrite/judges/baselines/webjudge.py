@@ -41,7 +41,8 @@ class WebJudge(Baseline):
     """WebJudge of Online-Mind2Web: key points, a score of 1 to 5 a screen, a verdict on the screens kept."""
 
     name = "webjudge"
-    inputs = "task, actions (general: thoughts too), every screen"
+    inputs = "task, actions, every screen"
+    calls_per_episode = "M + 2"
     source = "Xue et al. 2025, Online-Mind2Web (arXiv 2504.01382)"
 
     def __init__(
