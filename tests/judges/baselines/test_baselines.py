@@ -423,3 +423,21 @@ def test_config_names_model_prompt_and_how_it_reads(name: str) -> None:
     strict, compat = (make(f"{name}@compat={one}", calls=Scripted(always(""))) for one in ("false", "true"))
     assert strict.settings.keys() >= {"model", "base_url", "prompt_sha256", "params", "compat"}
     assert strict.config != compat.config
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_request_can_be_shown_and_sends_nothing(
+    shown: Callable[..., Package], read: list[str], name: str
+) -> None:
+    calls = Scripted(always("Score: 5"))
+    judge: Any = make(name, calls=calls).judge
+    request: Request = asyncio.run(judge.request(shown(), 1))
+    assert calls.sent == []
+    asyncio.run(judge.judge(shown(), 1))
+    assert request.key == calls.sent[0].key
+
+
+def test_where_nobody_is_asked_there_is_no_request(shown: Callable[..., Package]) -> None:
+    judge: Any = make("webvoyager@compat=true", calls=Scripted(always("x"))).judge
+    with pytest.raises(UsageError, match="asks nobody"):
+        asyncio.run(judge.request(shown(message=None), 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +13,8 @@ from pyrite.errors import UsageError
 from pyrite.judges import eyes
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.baselines import prompts
-from pyrite.judges.client.base import Answer, Params, Part
-from pyrite.judges.client.calls import Calls
+from pyrite.judges.client.base import Answer, JudgeClient, Params, Part, Request
+from pyrite.judges.client.calls import Calls, Endpoint
 from pyrite.judges.dialogue import Dialogue
 from pyrite.judges.found import Unsaid, said
 from pyrite.judges.options import flag, number
@@ -82,6 +84,20 @@ class Baseline:
     async def judge(self, package: Package, run: int) -> Reply:
         raise NotImplementedError
 
+    async def request(self, package: Package, run: int) -> Request:
+        """The first request about a package; what the others hold depends on the answers.
+
+        Raises `UsageError` where nobody is asked.
+        """
+        first = _First()
+        asking = copy.copy(self)
+        asking._calls = _Stopping(first)
+        with contextlib.suppress(_Stopped):
+            await asking.judge(package, run)
+        if first.request is None:
+            raise UsageError(f"{self.name} asks nobody about this package", expected="another condition")
+        return first.request
+
     def dialogue(self, package: Package, run: int) -> Dialogue:
         client = self._calls.client(self.endpoint)
         return Dialogue(self.endpoint.model, client, package.evidence, run, self.params)
@@ -114,6 +130,32 @@ class Baseline:
             max_tokens=None if most == "none" else whole("max_tokens", most, 16, MOST_TOKENS),
             seed=whole("seed", settings.seed, 0, (1 << 53) - 1) if settings.seed else None,
         )
+
+
+class _Stopped(Exception):
+    """A judge got as far as its first call."""
+
+
+class _First:
+    """A client that sends nothing: it keeps the first request and stops."""
+
+    def __init__(self) -> None:
+        self.request: Request | None = None
+
+    async def ask(self, request: Request) -> Answer:
+        self.request = self.request or request
+        raise _Stopped
+
+    async def aclose(self) -> None: ...
+
+
+class _Stopping(Calls):
+    def __init__(self, first: _First) -> None:
+        super().__init__()
+        self._first = first
+
+    def client(self, endpoint: Endpoint) -> JudgeClient:
+        return self._first
 
 
 def unreadable(status: Status, reason: str) -> Parsed:

@@ -52,7 +52,7 @@ class WebVoyager(Baseline):
     """The judge of WebVoyager: task, answer and the last screens in one call, believed where they agree."""
 
     name = "webvoyager"
-    inputs = "task, final message, 1, 30 or 50 screens"
+    inputs = "task, answer, 1, 30 or 50 screens"
     calls_per_episode = "1"
     source = "He et al. 2024, WebVoyager (arXiv 2401.13919)"
 
