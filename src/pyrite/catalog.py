@@ -206,9 +206,13 @@ def judge(label: str) -> dict[str, Any]:
     try:
         made = make(label)
     except UsageError as exc:
-        if label not in JUDGES.names():
+        conditions = None
+        with contextlib.suppress(PyriteError):
+            nowhere = Calls(Options(model="none", base_url="http://127.0.0.1"))
+            conditions = _taken(make(label, calls=nowhere).judge)
+        if label not in JUDGES.names() and conditions is None:
             raise
-        return _unmade(label, options, exc.what)
+        return _unmade(label, options, conditions, exc.what)
     return {
         "schema_version": "1",
         "kind": "judge",

@@ -80,23 +80,25 @@ def claim_pull(
     )
     if dry_run:
         return Experiment(judging, None)
+    return Experiment(judging, _measured(bench, arms, runs, seed))
+
+
+def _measured(bench: Bench, arms: Sequence[Arm], runs: int, seed: int | None) -> dict[str, Any]:
+    """The result, from the verdicts that stand."""
     options = figures.options(bench, seed)
     settings = Settings(options["level"], options["resamples"], options["seed"])
     table = table_from_bench(bench)
     metas = {one.episode_id: one.meta for one in attempts.read(bench).episodes}
     kinds = [_kind(metas[name]) for name in table.episodes.ids]
     result = claim_experiment(table, kinds, arms, settings)
-    return Experiment(
-        judging,
-        {
-            "schema_version": SCHEMA_VERSION,
-            "bench": str(root),
-            "level": settings.level,
-            "runs": runs,
-            **result,
-            "warnings": [*table.warnings, *notes(result)],
-        },
-    )
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "bench": str(bench.root),
+        "level": settings.level,
+        "runs": runs,
+        **result,
+        "warnings": [*table.warnings, *notes(result)],
+    }
 
 
 def _arms(one: Labelled, base: str, *, thoughts: bool, warning: bool) -> list[Arm]:
