@@ -228,14 +228,9 @@ def judge(label: str) -> dict[str, Any]:
     }
 
 
-def _unmade(label: str, options: dict[str, str], needs: str) -> dict[str, Any]:
-    """A judge that ships and needs more than its name."""
-    factory = JUDGES.load(label)
-    conditions = None
-    with contextlib.suppress(PyriteError):
-        conditions = _taken(
-            make(label, calls=Calls(Options(model="none", base_url="http://127.0.0.1"))).judge
-        )
+def _unmade(label: str, options: dict[str, str], conditions: list[str] | None, needs: str) -> dict[str, Any]:
+    """A judge that needs more than its label."""
+    factory = JUDGES.load(label.partition("@")[0])
     return {
         "schema_version": "1",
         "kind": "judge",

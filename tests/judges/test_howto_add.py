@@ -54,7 +54,9 @@ def test_the_judge_in_the_page(
     assert "The last screen: " in json.loads(server.asked[1].body)["messages"][1]["content"]
     capsys.readouterr()
     assert run(["show", "two_looks:TwoLooks@model=m"]) == 0
-    assert "2 an episode" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "2 an episode" in text
+    assert "takes    E1-final\n" in text
 
 
 def test_every_command_of_the_page_on_baselines_exists() -> None:

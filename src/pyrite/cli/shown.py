@@ -221,6 +221,8 @@ def _judge(found: Mapping[str, Any]) -> Iterator[str]:
         for name, value in found["settings"].items():
             yield field("", f"{plain(name)} {plain(cut(_value(value), 200))}")
     else:
+        if found["conditions"] is not None:
+            yield field("takes", ", ".join(found["conditions"]) or "none of the usual conditions")
         yield field("needs", plain(found["needs"]))
     for name, default in found["options"].items():
         yield field("option", f"{name}={plain(default)}")
