@@ -20,7 +20,7 @@ from pyrite.measure.vote import votes_of
 from pyrite.records import Verdict, VerdictLine
 from pyrite.stages.rejudge import ordered
 from pyrite.store.bench import Bench, now
-from pyrite.store.conditions import canonical
+from pyrite.store.conditions import LAST_K, canonical
 from pyrite.store.jsonl import read_lines, write_bytes
 
 WORDS = (Verdict.FAILURE, Verdict.SUCCESS, Verdict.UNCERTAIN, Verdict.PARSE_ERROR)
@@ -85,9 +85,10 @@ def ensemble(
 
 def _read(bench: Bench) -> _Stored:
     found = _Stored()
+    last_k = bench.asked("evidence", "last_k", LAST_K)
     for path in bench.paths.verdict_files():
         for line in read_lines(path, VerdictLine):
-            condition = canonical(line.condition) or line.condition
+            condition = canonical(line.condition, last_k=last_k) or line.condition
             found.labels.setdefault(line.judge, set()).add(condition)
             found.configs[line.judge, condition] = line.config
             if line.evidence_sha256:

@@ -91,6 +91,7 @@ def test_a_judge_is_run_from_a_file_and_what_is_missing_is_missing(
     assert run([*command, "--condition", "E3-full"]) == 4
     seen = capsys.readouterr()
     assert "1 new, 0 kept, 1 missing" in seen.out
+    assert "0 answered, 5 from the cache" in seen.out
     assert "the recording has no answer to step 'key-points'" in seen.out
     lines = [line for path in episodes.bench.paths.verdict_files() for line in read_lines(path, VerdictLine)]
     assert [(line.episode_id, line.verdict) for line in lines] == [("ep_1", "success")]

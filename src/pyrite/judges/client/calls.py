@@ -150,7 +150,7 @@ class Calls:
             if endpoint.recording is not None:
                 from pyrite.judges.client.replay import ReplayClient
 
-                return self._clients.setdefault(place, ReplayClient(endpoint.recording))
+                return self._clients.setdefault(place, ReplayClient(endpoint.recording, self.spent))
             if endpoint.local is not None:
                 from pyrite.judges.local.client import LocalClient
 

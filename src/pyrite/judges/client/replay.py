@@ -23,6 +23,7 @@ from pydantic import Field, model_validator
 from pyrite.errors import InputError
 from pyrite.evidence.packing import package_id
 from pyrite.judges.client.base import Answer, CallError, Request, Usage
+from pyrite.judges.client.budget import Spent
 from pyrite.records import Record
 from pyrite.store.conditions import ACCEPTED, canonical
 from pyrite.store.jsonl import read_lines
@@ -115,6 +116,7 @@ class ReplayClient:
     """Answers out of a recording; `asked` are the places that were asked for."""
 
     recording: Recording
+    spent: Spent = field(default_factory=Spent)
     asked: set[Place] = field(default_factory=set)
 
     async def ask(self, request: Request) -> Answer:
@@ -129,6 +131,7 @@ class ReplayClient:
                 where=self.recording.name,
                 expected="a line of this package, run, step and position",
             )
+        self.spent.cached += 1
         return found
 
     @property
