@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Episodes
 from tests.judges.packages import package, typed
 
+from pyrite.cli import run
 from pyrite.errors import UsageError
 from pyrite.judges import eyes
 from pyrite.judges.base import Package, Reply
@@ -17,6 +19,7 @@ from pyrite.judges.client.base import Answer, CallError, Image, JudgeClient, Req
 from pyrite.judges.client.calls import Calls, Endpoint, Options
 from pyrite.judges.labels import make
 from pyrite.records import Status, Verdict, ViewAction
+from pyrite.tasks import starter
 
 Said = Callable[[Request], Answer | str]
 NAMES = ("webvoyager", "webjudge", "agentrewardbench", "aer-c", "aer-v", "nnetnav")
@@ -441,3 +444,18 @@ def test_where_nobody_is_asked_there_is_no_request(shown: Callable[..., Package]
     judge: Any = make("webvoyager@compat=true", calls=Scripted(always("x"))).judge
     with pytest.raises(UsageError, match="asks nobody"):
         asyncio.run(judge.request(shown(message=None), 1))
+
+
+def test_the_command_line_shows_the_first_request_and_counts_the_calls(
+    episodes: Episodes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    episodes.add("ep_1", [{"action": "click", "x": 1, "y": 1}, {"action": "done"}])
+    starter.start("a-task", episodes.bench.paths.tasks)
+    asked = ["--judge", "webjudge", "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    command = ["judge", str(episodes.bench.root), *asked, "--condition", "E3-full", "-q"]
+    assert run([*command, "--show-request", "first"]) == 0
+    text = capsys.readouterr().out
+    assert "=== the first of 5 calls" in text
+    assert "key points" in text
+    assert run([*command, "--dry-run"]) == 0
+    assert "5 calls: images and tokens depend on the answers" in capsys.readouterr().out
