@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.measure.conftest import MadeBench
 
@@ -72,6 +72,7 @@ def test_weights_decide() -> None:
     assert said(1, 0, 0, rule="weighted", weights=(0.3, 0.1, 0.2)) == 2
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(CODES), min_size=2, max_size=4))
 def test_a_missing_word_is_never_taken_for_one(verdicts: list[int]) -> None:
     """Where a verdict stands although some are missing, no word of theirs would have turned it."""
@@ -88,6 +89,7 @@ def test_a_missing_word_is_never_taken_for_one(verdicts: list[int]) -> None:
         assert found == -1 or set(filled) == {found}
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(CODES), min_size=3, max_size=3))
 def test_unanimous_accepts_less_than_majority_and_any_more(verdicts: list[int]) -> None:
     accepted = {rule: said(*verdicts, rule=rule) == 1 for rule in ("unanimous", "majority", "any")}
