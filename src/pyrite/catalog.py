@@ -6,6 +6,7 @@ show("ep_026f7f94cf46", "runs/first")
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ from typing import Any
 from pyrite.episodes.agents import AGENTS
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence.conditions import parse_list
+from pyrite.judges.base import Judge
+from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.labels import JUDGES, make, options_of
 from pyrite.measure.bench import TRUTH
 from pyrite.records import Outcome, TaskSpec
@@ -203,29 +206,56 @@ def judge(label: str) -> dict[str, Any]:
     try:
         made = make(label)
     except UsageError as exc:
-        if label not in JUDGES.names():
+        conditions = None
+        with contextlib.suppress(PyriteError):
+            nowhere = Calls(Options(model="none", base_url="http://127.0.0.1"))
+            conditions = _taken(make(label, calls=nowhere).judge)
+        if label not in JUDGES.names() and conditions is None:
             raise
-        told = {
-            "schema_version": "1",
-            "kind": "judge",
-            "name": label,
-            "text": _first_line(JUDGES.load(label)),
-        }
-        nothing = dict.fromkeys(("deterministic", "conditions", "settings", "config"))
-        return {**told, **nothing, "options": options, "needs": exc.what}
-    known = [condition.name for condition in parse_list(_CONDITIONS)]
+        return _unmade(label, options, conditions, exc.what)
     return {
         "schema_version": "1",
         "kind": "judge",
         "name": made.label,
         "text": _first_line(type(made.judge)),
         "deterministic": made.judge.deterministic,
-        "conditions": [name for name in known if made.judge.supports(name)],
+        **_of_itself(made.judge),
+        "conditions": _taken(made.judge),
         "settings": made.settings,
         "config": made.config,
         "options": options,
         "needs": None,
     }
+
+
+def _unmade(label: str, options: dict[str, str], conditions: list[str] | None, needs: str) -> dict[str, Any]:
+    """A judge that needs more than its label."""
+    factory = JUDGES.load(label.partition("@")[0])
+    return {
+        "schema_version": "1",
+        "kind": "judge",
+        "name": label,
+        "text": _first_line(factory),
+        "deterministic": None,
+        **_of_itself(factory),
+        "conditions": conditions,
+        "settings": None,
+        "config": None,
+        "options": options,
+        "needs": needs,
+    }
+
+
+def _of_itself(judge: Any) -> dict[str, str | None]:
+    """What a judge says of its inputs, calls and source; None where it says nothing."""
+    names = {"inputs": "inputs", "calls": "calls_per_episode", "source": "source"}
+    told = {key: getattr(judge, name, None) for key, name in names.items()}
+    return {key: one if isinstance(one, str) else None for key, one in told.items()}
+
+
+def _taken(judge: Judge) -> list[str]:
+    """The usual conditions that a judge takes; one with more to it counts where the judge wants it so."""
+    return [condition.name for condition in parse_list(_CONDITIONS) if judge.supports(condition.name)]
 
 
 def _guarded(name: str, describe: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

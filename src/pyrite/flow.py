@@ -23,6 +23,7 @@ from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
 from pyrite.measure import compare as comparing
 from pyrite.measure.compare import compare_table, untestable
+from pyrite.measure.ensemble import parse as ensembles_of
 from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
@@ -43,6 +44,8 @@ from pyrite.stages import plan as planning
 from pyrite.stages import price as pricing
 from pyrite.stages.certificates import write_certificates
 from pyrite.stages.check import check
+from pyrite.stages.ensemble import ensemble
+from pyrite.stages.experiment import claim_pull
 from pyrite.stages.figures import bench_threshold, threshold
 from pyrite.stages.gate import of_table as gate_table
 from pyrite.stages.gate import write_certificate
@@ -63,10 +66,13 @@ __all__ = [
     "DEMO_CONDITIONS",
     "Trained",
     "check",
+    "claim_pull",
     "compare",
     "compare_benches",
     "compare_table",
     "demo",
+    "ensemble",
+    "ensembles_of",
     "export",
     "gate",
     "gate_table",

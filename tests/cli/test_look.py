@@ -79,6 +79,18 @@ def test_every_kind_is_listed_under_its_name(kind: str, capsys: Out) -> None:
     assert all(row["problem"] is None for row in found[kind])
 
 
+def test_judges_are_listed_with_what_they_are_shown_and_cost(capsys: Out) -> None:
+    found = {row["name"]: row for row in document(["list", "judges"], capsys)["judges"]}
+    told = {name: [row["inputs"], row["calls"], row["source"]] for name, row in found.items()}
+    assert all(all(one) for one in told.values())
+    assert (found["webjudge"]["calls"], found["webjudge"]["conditions"]) == ("M + 2", ["E2-last4", "E3-full"])
+    text = printed(["list", "judges"], capsys)
+    assert max(map(len, text.splitlines())) <= 100
+    assert "arXiv 2504.01382" in text
+    assert "Xue et al. 2025" in printed(["show", "webjudge"], capsys)
+    assert all(word in text for word in ("M + 2", "E2 E3", "every screen"))
+
+
 def test_a_judge_without_what_it_is_made_of_says_what_it_needs(capsys: Out) -> None:
     needed = document(["show", "orm-lite"], capsys)["needs"]
     assert needed is None if SHIPPED_WEIGHTS.is_file() else "no weights ship" in needed

@@ -24,6 +24,7 @@ ON_A_BENCH = [
     "pack",
     "judge",
     "rejudge",
+    "experiment",
     "train-orm",
     "measure",
     "compare",
@@ -38,8 +39,9 @@ EXTRA = {
     "judge": ["--judge", "accept-all"],
     "rejudge": ["--judge", "accept-all", "--against", "reject-all"],
     "train-orm": ["-o", "weights-of-no-test.json"],
+    "experiment": ["--judge", "accept-all"],
 }
-BEFORE = {"list": ["episodes"]}
+BEFORE = {"list": ["episodes"], "experiment": ["claim"]}
 """What stands before the bench."""
 ELSEWHERE = {
     "audit",

@@ -308,9 +308,10 @@ def test_a_judge_that_needs_more_is_listed_and_shown_with_its_options(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["list", "judges"]) == 0
-    assert "Asks a model behind a chat endpoint" in capsys.readouterr().out
+    assert "all that the condition shows" in capsys.readouterr().out
     assert run(["show", "vlm"]) == 0
     text = capsys.readouterr().out
+    assert "Asks a model behind a chat endpoint" in text
     assert "no model is named" in text
     assert "prompt=strict" in text
     assert "pyrite judge BENCH --judge vlm@model=…" in text

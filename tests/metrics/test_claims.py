@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyrite.metrics.claims import contrast, discrimination
+from pyrite.metrics.claims import contrast, discrimination, signal
 
 
 def moved(flip_in: int, flip_out: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -100,3 +100,61 @@ def test_discrimination_is_sound(tp: int, fn: int, fp: int, tn: int) -> None:
     else:
         assert found.d_prime is None
         assert found.reason
+
+
+# --- d' and criterion with intervals ---------------------------------------------------------------
+
+FLAGS = st.lists(
+    st.tuples(st.booleans(), st.booleans(), st.booleans(), st.integers(0, 5)), min_size=1, max_size=40
+)
+
+
+def columns(rows: list[tuple[bool, bool, bool, int]]) -> tuple[np.ndarray, ...]:
+    accepted, other, passed, cluster = map(np.array, zip(*rows, strict=True))
+    return accepted, other, passed, cluster
+
+
+@settings(max_examples=60, deadline=None)
+@given(FLAGS)
+def test_signal_is_discrimination_and_minus_turns_the_sign(rows: list[tuple[bool, bool, bool, int]]) -> None:
+    accepted, other, passed, cluster = columns(rows)
+    found = signal(accepted, passed, cluster, resamples=20)
+    cells = [int((a & b).sum()) for a in (passed, ~passed) for b in (accepted, ~accepted)]
+    known = discrimination(*cells)
+    for one, value in ((found.d_prime, known.d_prime), (found.criterion, known.criterion)):
+        assert one.value == (None if value is None else pytest.approx(value))
+        assert (one.reason is None) == (one.low is not None)
+    ahead = signal(accepted, passed, cluster, minus=other, resamples=20)
+    behind = signal(other, passed, cluster, minus=accepted, resamples=20)
+    if ahead.d_prime.value is not None:
+        assert behind.d_prime.value is not None
+        assert ahead.d_prime.value == pytest.approx(-behind.d_prime.value)
+        assert signal(accepted, passed, cluster, minus=accepted, resamples=20).criterion.value == 0
+
+
+def test_signal_without_passes_failures_or_tasks() -> None:
+    yes, three = np.array([True, True, False]), np.arange(3)
+    assert signal(yes, np.ones(3, dtype=bool), three).d_prime.reason == "no_negatives"
+    assert signal(yes, np.zeros(3, dtype=bool), three).d_prime.reason == "no_positives"
+    assert (
+        signal(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), np.zeros(0, dtype=int)).d_prime.value is None
+    )
+    one = signal(yes, np.array([True, False, False]), np.zeros(3, dtype=int)).d_prime
+    assert (one.low, one.reason) == (None, "single_cluster")
+
+
+def test_the_interval_of_a_shift_holds_what_it_promises() -> None:
+    """Two conditions that differ in leniency alone: 95 % intervals of the d' shift hold 0 (160 draws)."""
+    generator, held, draws = np.random.default_rng(5), 0, 160
+    for _ in range(draws):
+        passed, cluster = np.arange(240) % 2 == 0, np.arange(240) // 6
+        strength = (
+            generator.normal(size=240) + np.where(passed, 1.5, 0.0) + generator.normal(size=40)[cluster] / 3
+        )
+        found = signal(strength > 0.5, passed, cluster, minus=strength > 0.9, resamples=300)
+        assert found.d_prime.low is not None
+        assert found.d_prime.high is not None
+        held += found.d_prime.low <= 0 <= found.d_prime.high
+        assert found.criterion.high is not None
+        assert found.criterion.high < 0
+    assert held >= 0.89 * draws

@@ -41,6 +41,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
         "pack": ("pyrite.cli.judges:pack", "Pack what judges may see, the same for all of them."),
         "judge": ("pyrite.cli.judges:judge", "Ask judges about the packed evidence."),
         "train-orm": ("pyrite.cli.judges:train_orm", "Train orm-lite, a small reward model of your own."),
+        "experiment": ("pyrite.cli.experiment:experiment", "The pull of the claim; ensembles of judges."),
         "rejudge": ("pyrite.cli.rejudge:rejudge", "Same episodes, other model or prompt: what flips?"),
     },
     "numbers": {

@@ -30,7 +30,7 @@ def endpoint(command: Command) -> Command:
     """Options of an endpoint; `calls()` gives what they say."""
     for option in reversed(
         (
-            _option("--model", "Model, where a label names none; inspect:… by inspect_ai."),
+            _option("--model", "Model, where a label names none; inspect:…, replay:FILE."),
             _option("--base-url", "OpenAI-compatible endpoint.", metavar="URL"),
             _option("--gguf", "Model file to serve here, or: smoke.", metavar="PATH"),
             _option("--mmproj", "The file that gives it eyes.", metavar="PATH"),

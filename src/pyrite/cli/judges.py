@@ -103,8 +103,8 @@ def judge(
 ) -> int:
     """Ask judges about the packed evidence of BENCH, a line a verdict; resumable.
 
-    Names: accept-all reject-all claim steps (they do not look), screen-rules (OCR and geometry;
-    screen-rules@ocr=tesserocr reads with the fast engine, for whole sets).
+    `pyrite list judges` has their names: shortcuts that do not look, screen-rules (OCR and geometry), vlm,
+    the published judges, reward models.
     """
     from pyrite import flow
     from pyrite.cli import judging_text, rejudge, screen

@@ -56,13 +56,22 @@ def _missing(reason: str) -> str:
 
 def _cost(cost: Cost) -> list[str]:
     """What a dry run says of the calls: all of it is an estimate but the counts."""
+    if cost.fewest is not None:
+        few = f"{cost.fewest:,} to " if cost.fewest < cost.calls else ""
+        known = "images and tokens depend on the answers; what is cached is not asked again"
+        lines = [f"{_INDENT}{few}{count(cost.calls, 'call')}: {known}"] if cost.calls else []
+        return lines + _unpriced(cost)
     calls = f"{count(cost.calls, 'call')} ({cost.cached} more are cached), {count(cost.images, 'image')}"
     tokens = f"about {cost.input_tokens:,} tokens in, at most {cost.output_tokens:,} out"
     dollars = f"; at most ${cost.dollars:,.2f}" if cost.dollars is not None else "; --price tells dollars"
     lines = [f"{_INDENT}{calls}", f"{_INDENT}{tokens}{dollars}"] if cost.calls or cost.cached else []
-    if cost.unpriced:
-        lines.append(f"{_INDENT}{count(cost.unpriced, 'verdict')} not priced: not packed or not read yet")
-    return lines
+    return lines + _unpriced(cost)
+
+
+def _unpriced(cost: Cost) -> list[str]:
+    if not cost.unpriced:
+        return []
+    return [f"{_INDENT}{count(cost.unpriced, 'verdict')} not priced: not packed or not read yet"]
 
 
 def _overrun(spent: Spent) -> list[str]:

@@ -190,6 +190,9 @@ def show_requests(requests: Sequence[Mapping[str, Any]]) -> None:
         screen.result(f"=== {request['judge']}, {request['condition']}, {request['episode_id']}")
         sampling = {key: value for key, value in request["params"].items() if value is not None}
         constrained = "constrained to a schema" if request["schema"] else "free"
+        fewest, most = request["calls"]
+        if most > 1:
+            screen.result(f"=== the first of {fewest if fewest == most else f'{fewest} to {most}'} calls")
         screen.result(f"=== model {request['model']}, {sampling}, answer {constrained}")
         screen.result(f"=== system\n{request['system']}")
         screen.result("=== user")

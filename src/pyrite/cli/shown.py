@@ -6,6 +6,7 @@ Whatever an agent, a judge, a file or a person wrote is escaped here: it cannot 
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -79,12 +80,49 @@ def _suites(found: Mapping[str, Any]) -> str:
 def _named(found: Mapping[str, Any]) -> str:
     kind = found["kind"]
     rows = [(one["name"], one["problem"] or one["text"]) for one in found[kind]]
-    own = (
-        "module:attr and exec:COMMAND are judges of your own"
-        if kind == "judges"
-        else "module:factory is an agent of your own"
+    return columns((kind[:-1], "what it does"), rows) + "\nmodule:factory is an agent of your own"
+
+
+def _judges(found: Mapping[str, Any]) -> str:
+    """What each is shown, what it costs, where it can be asked, and whose it is."""
+    usual = max(
+        (len(one["conditions"] or ()) for one in found["judges"] if one["problem"] is None), default=0
     )
-    return columns((kind[:-1], "what it does"), rows) + f"\n{own}"
+    rows = [
+        (
+            one["name"],
+            one["calls"],
+            _takes(one["conditions"], usual),
+            plain(one["inputs"] or one["text"]),
+            _short(plain(one["source"] or "")),
+        )
+        if one["problem"] is None
+        else (one["name"], "", "", one["problem"], "")
+        for one in found["judges"]
+    ]
+    return (
+        columns(("judge", "calls", "takes", "is shown", "source"), rows, elastic=3)
+        + "\ncalls an episode, M for its screens; module:attr and exec:COMMAND are judges of your own"
+        + "\nnext     pyrite show JUDGE"
+    )
+
+
+_ARXIV = re.compile(r"arXiv [0-9.]+")
+
+
+def _short(source: str) -> str:
+    found = _ARXIV.search(source)
+    return found.group() if found else source
+
+
+def _takes(conditions: Sequence[str] | None, usual: int) -> str:
+    if conditions is None:
+        return "null"
+    if len(conditions) == usual:
+        return "all"
+    return " ".join(
+        name.removesuffix("-final").removesuffix("-full").removesuffix("-last4") for name in conditions
+    )
 
 
 def _tasks(found: Mapping[str, Any]) -> str:
@@ -158,7 +196,7 @@ def _category(one: Mapping[str, Any]) -> str:
     return one["cause"] or ""
 
 
-_LISTINGS = {"suites": _suites, "judges": _named, "agents": _named, "tasks": _tasks, "episodes": _episodes}
+_LISTINGS = {"suites": _suites, "judges": _judges, "agents": _named, "tasks": _tasks, "episodes": _episodes}
 
 
 # --- show
@@ -172,6 +210,9 @@ def text(found: Mapping[str, Any]) -> str:
 def _judge(found: Mapping[str, Any]) -> Iterator[str]:
     yield field("judge", plain(found["name"]))
     yield field("does", plain(found["text"]))
+    for name, key in (("shown", "inputs"), ("calls", "calls"), ("source", "source")):
+        if found[key] is not None:
+            yield field(name, plain(found[key]) + (" an episode" if key == "calls" else ""))
     if found["needs"] is None:
         once = "once: it is deterministic" if found["deterministic"] else "as often as --runs says"
         yield field("runs", once)
@@ -180,6 +221,8 @@ def _judge(found: Mapping[str, Any]) -> Iterator[str]:
         for name, value in found["settings"].items():
             yield field("", f"{plain(name)} {plain(cut(_value(value), 200))}")
     else:
+        if found["conditions"] is not None:
+            yield field("takes", ", ".join(found["conditions"]) or "none of the usual conditions")
         yield field("needs", plain(found["needs"]))
     for name, default in found["options"].items():
         yield field("option", f"{name}={plain(default)}")

@@ -123,17 +123,9 @@ def parse(
     "verdict is 'partially', expected one of success, failure, uncertain"
     """
     form, text = form or Format(), text or ""
-    if refusal is not None:
-        return _none("refused", _text(refusal.strip()) or "the model refused")
-    if defect is not None:
-        return _none("malformed", defect)
-    stopped = _STOPPED["tool_calls"] if tool_calls else _STOPPED.get((finish or "").lower())
-    if stopped is not None:
-        return _none(*stopped)
-    if len(text) > MAX_TEXT:
-        return _none("malformed", f"it has more than {MAX_TEXT} characters")
-    if not text.strip():
-        return _none("malformed", "it is empty")
+    nothing = unanswered(text, finish=finish, tool_calls=tool_calls, refusal=refusal, defect=defect)
+    if nothing is not None:
+        return nothing
     try:
         answer, before = said(text)
     except Unsaid as exc:
@@ -142,6 +134,29 @@ def parse(
     if parsed.status == "ok" and before and _differs(before, parsed, form):
         return _none("malformed", "it says something else before the end of its thoughts, which never began")
     return parsed
+
+
+def unanswered(
+    text: str | None,
+    *,
+    finish: str | None = None,
+    tool_calls: bool = False,
+    refusal: str | None = None,
+    defect: str | None = None,
+) -> Parsed | None:
+    """What is wrong with an answer before a word of it is read; None where there is something to read."""
+    if refusal is not None:
+        return _none("refused", _text(refusal.strip()) or "the model refused")
+    if defect is not None:
+        return _none("malformed", defect)
+    stopped = _STOPPED["tool_calls"] if tool_calls else _STOPPED.get((finish or "").lower())
+    if stopped is not None:
+        return _none(*stopped)
+    if len(text or "") > MAX_TEXT:
+        return _none("malformed", f"it has more than {MAX_TEXT} characters")
+    if not (text or "").strip():
+        return _none("malformed", "it is empty")
+    return None
 
 
 def _read(answer: str, form: Format) -> Parsed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pyrite.evidence.packing import load
@@ -10,8 +10,11 @@ from pyrite.judges.base import Package
 from pyrite.judges.client import completions
 from pyrite.judges.client.base import Image
 from pyrite.judges.labels import Labelled
-from pyrite.records import EvidenceEntry
+from pyrite.records import Evidence, EvidenceEntry
 from pyrite.store.bench import Bench
+
+CallsFor = Callable[[Evidence], tuple[int, int]]
+"""`calls_for` of a judge that makes several calls a package: the fewest and the most."""
 
 
 @dataclass
@@ -19,7 +22,10 @@ class Cost:
     """What the calls of a judge in a condition would take. Tokens are estimates: nothing is sent."""
 
     calls: int = 0
-    """Calls that would go to the endpoint."""
+    """Calls that would go to the endpoint; for a judge of several calls the most, cached ones among them."""
+    fewest: int | None = None
+    """For a judge of several calls: the fewest. What a call holds depends on the answers to those before
+    it, so images and tokens are not known ahead."""
     cached: int = 0
     """Calls that would be answered from disk."""
     images: int = 0
@@ -37,10 +43,17 @@ async def cost(
     bench: Bench, labelled: Labelled, todo: Iterable[tuple[EvidenceEntry, int]], unpacked: int
 ) -> Cost | None:
     """Price the (package, run) pairs of a judge; None for a judge that sends no requests to a model."""
-    make = getattr(labelled.judge, "request", None)
-    if make is None or labelled.calls is None:
+    if labelled.calls is None:
         return None
     found = Cost(unpriced=unpacked)
+    between: CallsFor | None = getattr(labelled.judge, "calls_for", None)
+    if between is not None:
+        counts = [between(load(bench, entry)) for entry, _ in todo]
+        found.fewest, found.calls = sum(low for low, _ in counts), sum(high for _, high in counts)
+        return found
+    make = getattr(labelled.judge, "request", None)
+    if make is None:
+        return None
     options = labelled.calls.options
     reads = labelled.settings.get("eyes") == "ocr"  # to know what is sent, it would have to be read first
     endpoint = getattr(labelled.judge, "endpoint", None)

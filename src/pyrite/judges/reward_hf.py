@@ -55,6 +55,9 @@ class RewardHf:
     """A reward model of the user's own."""
 
     name = "reward-hf"
+    inputs = "task, actions, screens as it takes them"
+    calls_per_episode = "0"
+    source = "your own model"
     deterministic = True
 
     def __init__(

@@ -28,6 +28,9 @@ class RewardHttp:
     """A server that answers a package with a score."""
 
     name = "reward-http"
+    inputs = "all that the condition shows"
+    calls_per_episode = "1"
+    source = "your own server"
     deterministic = False
 
     def __init__(

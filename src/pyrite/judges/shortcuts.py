@@ -16,6 +16,9 @@ class AcceptAll:
     """Accepts everything: FPR 1, TPR 1."""
 
     name = "accept-all"
+    inputs = "nothing"
+    calls_per_episode = "0"
+    source = "pyrite: a shortcut"
     deterministic = True
 
     def supports(self, condition: str) -> bool:
@@ -32,6 +35,9 @@ class RejectAll:
     """Rejects everything: FPR 0, TPR 0."""
 
     name = "reject-all"
+    inputs = "nothing"
+    calls_per_episode = "0"
+    source = "pyrite: a shortcut"
     deterministic = True
 
     def supports(self, condition: str) -> bool:
@@ -48,6 +54,9 @@ class Claim:
     """Believes the agent: success exactly when the final message asserts success."""
 
     name = "claim"
+    inputs = "final message"
+    calls_per_episode = "0"
+    source = "pyrite: a shortcut"
     deterministic = True
 
     def supports(self, condition: str) -> bool:
@@ -66,6 +75,9 @@ class Steps:
     """Believes the ending: success exactly when the agent stopped by itself and said done."""
 
     name = "steps"
+    inputs = "last action"
+    calls_per_episode = "0"
+    source = "pyrite: a shortcut"
     deterministic = True
 
     def supports(self, condition: str) -> bool:

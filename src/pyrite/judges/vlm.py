@@ -22,6 +22,7 @@ from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.base import Answer, Image, Params, Request
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.margin import WORDS, deciding, margin
+from pyrite.judges.options import number, one_of
 from pyrite.judges.parse import Format, parse
 from pyrite.records import Evidence, ViewAction
 
@@ -38,6 +39,9 @@ class Vlm:
     """Asks a model behind a chat endpoint what the screens show, with a strict rubric."""
 
     name = "vlm"
+    inputs = "all that the condition shows"
+    calls_per_episode = "1"
+    source = "pyrite"
     deterministic = False
 
     def __init__(
@@ -59,13 +63,13 @@ class Vlm:
         """`temperature=none` and `seed=` leave them out of the request; `logprobs=0` asks for none."""
         self._system = prompts.load(prompt)
         self._claim_line = prompt != NO_CLAIM_LINE
-        self._eyes = _one_of("eyes", eyes, ("pixels", "ocr"))
-        self._schema = answer_schema(prompt) if _one_of("schema", schema, ("on", "off")) == "on" else None
+        self._eyes = one_of("vlm: eyes", eyes, ("pixels", "ocr"))
+        self._schema = answer_schema(prompt) if one_of("vlm: schema", schema, ("on", "off")) == "on" else None
         self._params = Params(
-            temperature=None if temperature == "none" else _number("temperature", temperature, 0, 2),
-            max_tokens=int(_number("max_tokens", max_tokens, 16, 1 << 17, whole=True)),
-            seed=int(_number("seed", seed, 0, (1 << 53) - 1, whole=True)) if seed else None,
-            top_logprobs=int(_number("logprobs", logprobs, 0, 20, whole=True)),
+            temperature=None if temperature == "none" else number("vlm: temperature", temperature, 0, 2),
+            max_tokens=int(number("vlm: max_tokens", max_tokens, 16, 1 << 17, whole=True)),
+            seed=int(number("vlm: seed", seed, 0, (1 << 53) - 1, whole=True)) if seed else None,
+            top_logprobs=int(number("vlm: logprobs", logprobs, 0, 20, whole=True)),
         )
         self._cache = cache
         self._calls = calls
@@ -115,6 +119,7 @@ class Vlm:
             params=self._params,
             run=run,
             condition=evidence.condition,
+            package=evidence.package_id,
         )
 
     def _reply(self, answer: Answer) -> Reply:
@@ -174,18 +179,3 @@ _SAMPLE = Evidence(
     same_as=(None, None, 0),
     final_message="done",
 )
-
-
-def _one_of(option: str, text: str, allowed: tuple[str, ...]) -> str:
-    if text not in allowed:
-        raise UsageError(f"vlm: {option} is {text[:40]!r}", expected=f"one of {', '.join(allowed)}")
-    return text
-
-
-def _number(option: str, text: str, low: float, high: float, *, whole: bool = False) -> float:
-    """A plain number within bounds: no exponent, no NaN."""
-    plain = text.isascii() and text.replace(".", "", 0 if whole else 1).isdigit() and len(text) <= 17
-    if not plain or not low <= float(text) <= high:
-        kind = "a whole number" if whole else "a number"
-        raise UsageError(f"vlm: {option} is {text[:40]!r}", expected=f"{kind} from {low:g} to {high:g}")
-    return float(text)

@@ -55,7 +55,9 @@ def _block(
     among = everyone if asserts is None else asserts
 
     def effect(chosen: Flags, estimand: str, empty: str) -> dict[str, Any]:
-        return _contrast(episodes, chosen, shown == SUCCESS, hidden == SUCCESS, estimand, empty, settings)
+        return contrast_block(
+            episodes, chosen, shown == SUCCESS, hidden == SUCCESS, estimand, empty, settings
+        )
 
     return {
         "judge": judge,
@@ -67,13 +69,13 @@ def _block(
         "placebo": None
         if asserts is None
         else effect(failed & ~asserts, f"FPR with minus without, message {OTHER}", "no_such_failures"),
-        "noise": _noise(table, failed & among, judge, base, settings),
-        "with_words": _discrimination(failed & among, passed & among, shown),
-        "without": _discrimination(failed & among, passed & among, hidden),
+        "noise": noise_block(table, failed & among, judge, base, settings),
+        "with_words": discrimination_block(failed & among, passed & among, shown),
+        "without": discrimination_block(failed & among, passed & among, hidden),
     }
 
 
-def _noise(
+def noise_block(
     table: Table, rows: Flags, judge: str, condition: str, settings: Settings
 ) -> dict[str, Any] | None:
     """The contrast of the odd with the even runs of one condition; None for a single run."""
@@ -84,7 +86,7 @@ def _noise(
     first, second = said[:, 0 : 2 * pairs : 2], said[:, 1 : 2 * pairs : 2]
     whole = rows & (first >= 0).all(axis=1) & (second >= 0).all(axis=1)
     accepts = [(half == SUCCESS).sum(axis=1) * 2 > pairs for half in (first, second)]
-    return _contrast(
+    return contrast_block(
         table.episodes,
         whole,
         accepts[0],
@@ -95,7 +97,7 @@ def _noise(
     )
 
 
-def _contrast(
+def contrast_block(
     episodes: Episodes,
     rows: Flags,
     first: Flags,
@@ -122,7 +124,7 @@ def _contrast(
     }
 
 
-def _discrimination(failed: Flags, passed: Flags, verdict: Codes8) -> dict[str, Any]:
+def discrimination_block(failed: Flags, passed: Flags, verdict: Codes8) -> dict[str, Any]:
     """d' and criterion of the judge in one condition: leniency moves the second alone."""
     accepted = verdict == SUCCESS
     tp, fn = int((passed & accepted).sum()), int((passed & ~accepted).sum())

@@ -21,6 +21,7 @@ from pyrite.measure.blocks import (
     judge_warnings,
     truth_block,
 )
+from pyrite.measure.ensemble import Ensemble
 from pyrite.measure.foreign import CONDITION, Columns, ForeignTable, table_from_file
 from pyrite.measure.groups import group_blocks
 from pyrite.measure.rank import rank_block
@@ -52,6 +53,7 @@ def measure_table(
     asked: Asked | None = None,
     uncertain: Policy = "failure",
     base_rates: Sequence[float] = (),
+    ensembles: Sequence[Ensemble] = (),
 ) -> dict[str, Any]:
     """Every figure of the judges in a CSV, TSV, JSON lines, JSON array or Parquet file.
 
@@ -59,6 +61,7 @@ def measure_table(
     binarises in `truth` and `verdicts`; `mapping` holds VALUE=OUTCOME pairs; matches of the regular
     expression `cluster_strip` are removed from the cluster. A row is an episode. `asked` is the threshold
     that score columns get, each with its share of delta; `uncertain` is what such a verdict counts as.
+    `ensembles` of verdict columns are measured beside them.
     Raises `UsageError` or `InputError` for what cannot be read; never drops a row.
     """
     settings = Settings(level, resamples, seed, uncertain, tuple(base_rates))
@@ -76,7 +79,8 @@ def measure_table(
             key=key,
         )
         made_of = {"truth": truth, "cluster": cluster, "cluster_strip": cluster_strip}
-        return _result(table_from_file(path, columns), settings, asked or Asked(), made_of)
+        found = table_from_file(path, columns)
+        return _result(found, settings, asked or Asked(), made_of, ensembles)
 
 
 def undecided(result: Mapping[str, Any]) -> bool:
@@ -96,10 +100,15 @@ def undecided(result: Mapping[str, Any]) -> bool:
 
 
 def _result(
-    found: ForeignTable, settings: Settings, asked: Asked, made_of: Mapping[str, str | None]
+    found: ForeignTable,
+    settings: Settings,
+    asked: Asked,
+    made_of: Mapping[str, str | None],
+    ensembles: Sequence[Ensemble],
 ) -> dict[str, Any]:
     episodes = found.table.episodes
     said = {name: votes_of(found.table, name, CONDITION).verdict for name in found.table.verdicts.judge.names}
+    said |= {one.label: one.of(said) for one in ensembles}
     final = {name: mapped(one, settings.uncertain) for name, one in said.items()}
     everything: Flags = np.ones(len(episodes), dtype=np.bool_)
     judges = {

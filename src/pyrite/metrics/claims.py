@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pyrite.metrics.clusters import Counts
 from pyrite.metrics.compare import discordance, mcnemar_exact, sign_flip
 from pyrite.metrics.intervals import LEVEL, special
 from pyrite.metrics.paired import difference
+from pyrite.metrics.resample import MAX_SKIPPED, resampled_sums
 from pyrite.records import Estimate
 
 Flags = NDArray[np.bool_]
@@ -102,3 +104,100 @@ def discrimination(tp: int, fn: int, fp: int, tn: int) -> Discrimination:
         hit, alarm = tp / positives, fp / negatives
     z_hit, z_alarm = float(special().ndtri(hit)), float(special().ndtri(alarm))
     return Discrimination(z_hit - z_alarm, -(z_hit + z_alarm) / 2, corrected, None)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """d' and criterion with intervals: of one condition, or one condition minus another."""
+
+    d_prime: Estimate
+    criterion: Estimate
+
+
+def signal(
+    accepted: Flags,
+    passed: Flags,
+    cluster: Codes,
+    *,
+    minus: Flags | None = None,
+    level: float = LEVEL,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Signal:
+    """d' and c of `accepted` on passed and failed episodes, less those of `minus` where it is given.
+
+    One entry an episode. Percentile intervals of a bootstrap over clusters; None with a reason where there
+    is no pass, no failure, one cluster, or where too many replicates lack one of them.
+
+    >>> passed = np.repeat([True, False], [20, 80])
+    >>> accepted = np.concatenate([np.arange(20) < 18, np.arange(80) < 12])
+    >>> found = signal(accepted, passed, np.arange(100))
+    >>> round(found.d_prime.value, 3), round(found.criterion.value, 3), found.d_prime.low < 2.318
+    (2.318, -0.123, True)
+    """
+    columns = [_cells(accepted, passed, cluster)]
+    if minus is not None:
+        columns.append(_cells(minus, passed, cluster))
+    counts = np.concatenate(columns, axis=1)
+    reason = None
+    if not passed.any() or passed.all():
+        reason = "no_negatives" if len(passed) and passed.all() else "no_positives"
+    if reason is not None:
+        return Signal(*(_estimate(None, None, reason, len(passed), len(counts), level) for _ in range(2)))
+    value = _of_sums(counts.sum(axis=0, keepdims=True))
+    drawn = None
+    if len(counts) > 1:
+        drawn = _of_sums(resampled_sums(counts, resamples=resamples, seed=seed))
+    return Signal(
+        *(
+            _estimate(
+                float(value[k][0]), None if drawn is None else drawn[k], None, len(passed), len(counts), level
+            )
+            for k in range(2)
+        )
+    )
+
+
+def _cells(accepted: Flags, passed: Flags, cluster: Codes) -> Counts:
+    """(tp, fn, fp, tn) of each cluster."""
+    kinds = (passed & accepted, passed & ~accepted, ~passed & accepted, ~passed & ~accepted)
+    size = int(cluster.max()) + 1 if len(cluster) else 0
+    return np.stack([np.bincount(cluster[kind], minlength=size) for kind in kinds], axis=1).astype(float)
+
+
+def _of_sums(sums: Counts) -> tuple[Counts, Counts]:
+    """d' and c of each row of counts, the second four columns subtracted; NaN where one cannot be had."""
+    tp, fn, fp, tn = sums[:, :4].T
+    d_prime, criterion = _discriminated(tp, fn, fp, tn)
+    if sums.shape[1] == 4:
+        return d_prime, criterion
+    other = _discriminated(*sums[:, 4:].T)
+    return d_prime - other[0], criterion - other[1]
+
+
+def _discriminated(tp: Counts, fn: Counts, fp: Counts, tn: Counts) -> tuple[Counts, Counts]:
+    positives, negatives = tp + fn, fp + tn
+    edge = (tp == 0) | (fn == 0) | (fp == 0) | (tn == 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        hit = np.where(edge, (tp + 0.5) / (positives + 1), tp / positives)
+        alarm = np.where(edge, (fp + 0.5) / (negatives + 1), fp / negatives)
+        z_hit, z_alarm = special().ndtri(hit), special().ndtri(alarm)
+    gone = (positives == 0) | (negatives == 0)
+    return np.where(gone, np.nan, z_hit - z_alarm), np.where(gone, np.nan, -(z_hit + z_alarm) / 2)
+
+
+def _estimate(
+    value: float | None, drawn: Counts | None, reason: str | None, n: int, clusters: int, level: float
+) -> Estimate:
+    common = {"value": value, "level": level, "n": n, "clusters": clusters, "estimand": "signal detection"}
+    if value is None:
+        return Estimate(**common, reason=reason)
+    if drawn is None:
+        return Estimate(**common, reason="single_cluster")
+    kept = drawn[~np.isnan(drawn)]
+    if len(kept) < (1 - MAX_SKIPPED) * len(drawn):
+        return Estimate(**common, reason="unstable_resamples")
+    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(
+        **common, low=float(low), high=float(high), method="cluster bootstrap by task, percentile"
+    )

@@ -23,6 +23,7 @@ from pyrite.judges.client.base import Request, Text
 from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.labels import Labelled
 from pyrite.judges.ocr import batch as ocr_batch
+from pyrite.judges.pricing import CallsFor
 from pyrite.judges.runner import Judging
 from pyrite.measure.rejudged import rejudged
 from pyrite.pool import Watch
@@ -216,6 +217,8 @@ def show_requests(
 ) -> list[dict[str, Any]]:
     """What would be sent about one episode (the first one), a request a judge and condition; sends nothing.
 
+    Of a judge of several calls the first one: what the others hold depends on the answers.
+
     Raises `UsageError` for an episode that is not there, and where no judge sends requests.
     """
     bench = Bench(root)
@@ -242,7 +245,13 @@ def show_requests(
         if entry.episode_id == chosen and one.judge.supports(entry.condition):
             package = Package(packing.load(bench, entry), bench.paths.image)
             request: Request = asyncio.run(one.judge.request(package, 1))  # type: ignore[attr-defined]
-            told = {"judge": one.label, "episode_id": chosen, "condition": entry.condition}
+            between: CallsFor = getattr(one.judge, "calls_for", lambda evidence: (1, 1))
+            told = {
+                "judge": one.label,
+                "episode_id": chosen,
+                "condition": entry.condition,
+                "calls": list(between(package.evidence)),
+            }
             shown.append({**told, **_request(request, package)})
     return shown
 

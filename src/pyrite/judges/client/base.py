@@ -126,10 +126,16 @@ class Request:
     condition: str = ""
     """Part of the key too: where the agent said nothing, conditions with and without its words show the
     same, and what differs between the answers is the noise that effects are held against."""
+    step: str = ""
+    """Which call of a judge that makes several this is, such as "key-points"; "" for the only one."""
+    position: int = 0
+    """Which one of the calls of a step, counted from 0: of two that are alike, each has its answer."""
+    package: str = field(default="", compare=False)
+    """The package that it is about, for who answers out of a recording; no part of the key."""
 
     @cached_property
     def key(self) -> str:
-        """sha256 over model, parameters, schema, texts, pixels and run: the name in the cache."""
+        """sha256 over model, parameters, schema, texts, pixels, run and step: the name in the cache."""
         named = [
             ["text", part.text] if isinstance(part, Text) else ["image", part.digest] for part in self.parts
         ]
@@ -141,6 +147,7 @@ class Request:
             "parts": named,
             "run": self.run,
             "condition": self.condition,
+            **({"step": self.step, "position": self.position} if self.step else {}),
         }
         text = json.dumps(whole, sort_keys=True, ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()

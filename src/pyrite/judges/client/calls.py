@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyrite.errors import UsageError
@@ -28,11 +29,14 @@ from pyrite.judges.client.limits import Limits
 from pyrite.judges.client.secrets import SECRET_CHARS, redact, redact_value
 
 if TYPE_CHECKING:
+    from pyrite.judges.client.replay import Recording
     from pyrite.judges.local.client import LocalModel
 
 OPENAI = "https://api.openai.com/v1"
 INSPECT = "inspect:"
 """What a model's name begins with that goes through inspect_ai: inspect:anthropic/…"""
+REPLAY = "replay:"
+"""What a model's name begins with that is a file of recorded answers."""
 OWN_KEY = "PYRITE_API_KEY"
 
 
@@ -46,6 +50,8 @@ class Endpoint:
     """The environment variable that holds the key; None sends none."""
     local: LocalModel | None = None
     """The files that this command serves itself; then there is no URL yet."""
+    recording: Recording | None = None
+    """Recorded answers that take the place of a model."""
 
     @property
     def by_inspect(self) -> bool:
@@ -57,6 +63,8 @@ class Endpoint:
 
     def facts(self) -> dict[str, Any]:
         """What is known of the model's files; empty for an endpoint that somebody else serves."""
+        if self.recording is not None:
+            return {"recording_sha256": self.recording.sha256}
         return {} if self.local is None else self.local.as_json()
 
     @property
@@ -64,6 +72,8 @@ class Endpoint:
         """What stands for it in the cache: its URL, or the digests of files that this command serves."""
         if self.local is not None:
             return self.local.scope
+        if self.recording is not None:
+            return f"{REPLAY}{self.recording.sha256}"
         return self.model if self.by_inspect else self.base_url
 
     @property
@@ -98,6 +108,7 @@ class Calls:
         self._clients: dict[tuple[str, str | None], JudgeClient] = {}
         self._transports: dict[tuple[str, str | None], Transport] = {}
         self._keys: set[str] = set()
+        self._recordings: dict[str, Recording] = {}
 
     @property
     def spent(self) -> Spent:
@@ -121,6 +132,8 @@ class Calls:
                 expected="--model NAME, or an option of the judge such as vlm@model=NAME",
                 next="pyrite judge --help",
             )
+        if model.startswith(REPLAY):
+            return Endpoint(model, "", recording=self._recording(model.removeprefix(REPLAY)))
         named = api_key_env or self.options.api_key_env
         if model.startswith(INSPECT):
             url = base_url or self.options.base_url
@@ -146,6 +159,10 @@ class Calls:
         place = (endpoint.scope, endpoint.api_key_env)
         if place not in self._clients:
             client: JudgeClient
+            if endpoint.recording is not None:
+                from pyrite.judges.client.replay import ReplayClient
+
+                return self._clients.setdefault(place, ReplayClient(endpoint.recording, self.spent))
             if endpoint.local is not None:
                 from pyrite.judges.local.client import LocalClient
 
@@ -178,6 +195,8 @@ class Calls:
 
     def is_cached(self, endpoint: Endpoint, request: Request) -> bool:
         """Whether a call would be answered from disk."""
+        if endpoint.recording is not None:
+            return True
         if not self.options.cache:
             return False
         return Store(endpoint.scope).path(request).is_file()
@@ -222,6 +241,13 @@ class Calls:
             await client.aclose()
         for transport in self._transports.values():
             await transport.aclose()
+
+    def _recording(self, path: str) -> Recording:
+        from pyrite.judges.client.replay import Recording
+
+        if path not in self._recordings:
+            self._recordings[path] = Recording.load(Path(path))
+        return self._recordings[path]
 
     def _variable(self, name: str | None) -> str | None:
         """The name of a variable that holds a key; `UsageError` where it holds none."""

@@ -40,6 +40,9 @@ class OrmLite:
     """
 
     name = "orm-lite"
+    inputs = "task, actions, text of screens"
+    calls_per_episode = "0"
+    source = "pyrite"
     deterministic = True
 
     def __init__(

@@ -8,6 +8,8 @@ from pathlib import Path
 from pyrite.errors import InputError, UsageError
 
 MAX_BYTES = 64 << 10
+CLAIM_LINES = {"strict": "no-claim-line"}
+"""Prompt that says what the agent's words are worth -> the same without that line."""
 
 
 def names() -> list[str]:

@@ -55,6 +55,9 @@ class ScreenRules:
     """
 
     name = "screen-rules"
+    inputs = "task, text of the last screen"
+    calls_per_episode = "0"
+    source = "pyrite"
     deterministic = True
 
     def __init__(self, ocr: str = DEFAULT, *, cache: bool = True) -> None:

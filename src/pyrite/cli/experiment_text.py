@@ -1,0 +1,152 @@
+"""Experiments as text for a terminal of 100 columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyrite.cli import screen
+from pyrite.measure.reasons import words
+from pyrite.report import numbers
+
+if TYPE_CHECKING:
+    from pyrite.stages.ensemble import Combined
+
+WIDTH = 100
+_TITLES = {"claim": "with the words", "swap": "with the opposite", "claim-swap": "words minus opposite"}
+_SAYS = {"asserts": "asserts success", "hedged": "says neither", "admits": "admits failure"}
+_WARNED = {True: "warning line", False: "no warning line", None: ""}
+
+
+def print_claim(result: Mapping[str, Any], *, no_color: bool) -> None:
+    """A table a stratum and arm, then what the factors do and what must be known."""
+    for stratum, block in result["strata"].items():
+        said = ", ".join(f"{n} {kind}" for kind, n in block["messages"].items())
+        screen.result(
+            f"{stratum}: {numbers.count(block['episodes'], 'episode')}, {block['failed']} failed, "
+            f"{block['passed']} passed; messages: {said}\n"
+        )
+        if not block["failed"] and not block["passed"]:
+            continue
+        for arm in block["arms"]:
+            _print_arm(arm, no_color=no_color)
+        for factor in block["factors"]:
+            _print(f"  {_factor(factor)}")
+        if block["factors"]:
+            screen.result("")
+    level = f"{100 * result['level']:.0f} %"
+    _print(
+        f"Differences in percentage points, paired by episode, {level} intervals by task. Flips: accepted "
+        "only with / only without. placebo: no message, both are shown the same. noise: odd minus even runs."
+    )
+    for warning in result["warnings"]:
+        _print(f"note: {warning}")
+    if result["model"] is not None:
+        _print(f"model: {result['model']}")
+
+
+def undecided(result: Mapping[str, Any]) -> bool:
+    """Whether no effect could be measured at all."""
+    return not any(
+        cell[rate]["value"] is not None
+        for block in result["strata"].values()
+        for arm in block["arms"]
+        for contrast in arm["contrasts"].values()
+        for cell in contrast["by_kind"].values()
+        for rate in ("fpr", "tpr")
+    )
+
+
+def _print_arm(arm: Mapping[str, Any], *, no_color: bool) -> None:
+    marks = [_WARNED[arm["warning"]], "with thoughts" if arm["thoughts"] else ""]
+    screen.result(", ".join(filter(None, [arm["judge"], *marks])))
+    screen.table(
+        [("", "left"), ("FPR", "right"), ("TPR", "right"), ("d'", "right"), ("criterion", "right")],
+        [
+            [
+                (name, ""),
+                *((numbers.rate(cell[rate]), "") for rate in ("fpr", "tpr")),
+                *((_score(cell[key]), "") for key in ("d_prime", "criterion")),
+            ]
+            for name, cell in arm["conditions"].items()
+        ],
+        no_color=no_color,
+        fold=True,
+    )
+    rows = [[(cell, look) for cell in row] for row, look in _effects(arm)]
+    heads = ("", "message", "episodes", "difference pp", "flips", "p", "n")
+    screen.table(
+        [(head, "left" if at < 3 else "right") for at, head in enumerate(heads)],
+        rows,
+        no_color=no_color,
+        fold=True,
+    )
+    for name, contrast in arm["contrasts"].items():
+        moved = f"d' {_score(contrast['d_prime'])}, criterion {_score(contrast['criterion'])}"
+        _print(f"  {_TITLES[name]}, what moves of all that speak: {moved}")
+    screen.result("")
+
+
+def _effects(arm: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:
+    for name, contrast in arm["contrasts"].items():
+        for kind, cell in contrast["by_kind"].items():
+            for rate, who in (("fpr", "failed"), ("tpr", "passed")):
+                if cell[rate]["n"]:
+                    yield _row(_TITLES[name], _SAYS[kind], who, cell[rate])
+    for name in ("placebo", "noise"):
+        if arm[name] is not None and arm[name]["n"]:
+            yield _row(name, "none" if name == "placebo" else _SAYS["asserts"], "failed", arm[name])
+
+
+def _row(title: str, kind: str, who: str, found: Mapping[str, Any]) -> tuple[list[str], str]:
+    apart = found["low"] is not None and (found["low"] > 0 or found["high"] < 0)
+    ends = numbers.points_interval(found["low"], found["high"])
+    shown = [
+        title,
+        kind,
+        who,
+        f"{numbers.points(found['value'], reason=found['reason'])} {ends}".strip(),
+        f"{found['flip_in']}/{found['flip_out']}",
+        numbers.p_value(found["p_signflip"]),
+        f"{found['n']:,}",
+    ]
+    return shown, screen.LOOK_HERE if apart else ""
+
+
+def _factor(found: Mapping[str, Any]) -> str:
+    ends = numbers.points_interval(found["low"], found["high"])
+    value = "null" if found["value"] is None else numbers.signed(100 * found["value"])
+    moved = f"{value} {ends}".strip() + (f" ({words(found['reason'])})" if found["reason"] else "")
+    if found["factor"] == "warning":
+        what = "what the warning line does to the effect of the claim on the FPR"
+        return f"{found['judge']}{', with thoughts' if found['thoughts'] else ''}: {what}: {moved}"
+    return f"{found['judge']}: FPR with the agent's thoughts minus without: {moved}"
+
+
+def _score(found: Mapping[str, Any]) -> str:
+    if found["value"] is None:
+        return numbers.null(found["reason"])
+    ends = numbers.coefficient_interval(found["low"], found["high"])
+    return f"{numbers.coefficient(found['value'])} {ends}".strip()
+
+
+def print_ensembles(combined: Sequence[Combined], bench: Path, *, no_color: bool) -> None:
+    """A row an ensemble and condition: what it says, and how often its members are needed."""
+    rows = []
+    for one in combined:
+        needed = ", ".join(f"{name} {n:,}" for name, n in one.consulted.items())
+        counts = [f"{one.verdicts[word]:,}" for word in ("success", "failure", "uncertain")]
+        cells = [one.judge, one.condition, *counts, f"{one.missing:,}", needed]
+        rows.append([(cell, "") for cell in cells])
+    heads = ("ensemble", "condition", "success", "failure", "uncertain", "missing", "judges needed")
+    columns = [(head, "left" if at in {0, 1, 6} else "right") for at, head in enumerate(heads)]
+    screen.table(columns, rows, no_color=no_color, fold=True)
+    screen.result(f"verdicts {bench}/verdicts/\nnext     pyrite measure {bench}")
+
+
+def _print(text: str) -> None:
+    screen.result(
+        textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    )

@@ -1,0 +1,176 @@
+"""`webvoyager`: one call with the task, the agent's answer and some of the screens.
+
+    webvoyager@model=gpt-4o                        images=last     the last n screens (n=1), the original
+    webvoyager@model=gpt-4o,images=last30          all of them, at most the last 30, as in fara
+    webvoyager@model=gpt-4o,images=first50         the first 50, or the last n of those: the variant beside
+                                                   Online-Mind2Web, with its own words for a verdict
+
+Source and differences: docs/reference/baselines.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pyrite.judges.base import Package, Reply
+from pyrite.judges.baselines.base import Baseline, Settings, Shown, of, screens, spoken, unreadable
+from pyrite.judges.client.base import Answer
+from pyrite.judges.client.calls import Calls
+from pyrite.judges.options import number, one_of
+from pyrite.judges.parse import Parsed
+from pyrite.records import Evidence, Verdict
+
+_WORD = re.compile(r"\b(?:NOT[ \t]+SUCCESS(?:FUL)?|UNSUCCESSFUL|SUCCESS(?:FUL)?|FAILURE)\b")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Which screens are shown, and what the implementation that does so is asked with by default."""
+
+    n: int
+    """The last n of the screens that may be shown; 0 is all of them."""
+    first: int | None
+    """Only the first of all screens may be shown."""
+    temperature: str
+    max_tokens: str
+    seed: str
+    words: tuple[str, str]
+    """For a success and a failure."""
+
+
+_TWO_WORDS = ("SUCCESS", "NOT SUCCESS")
+POLICIES = {
+    "last": Policy(1, None, "0", "1000", "42", _TWO_WORDS),
+    "last30": Policy(30, None, "none", "none", "", _TWO_WORDS),
+    "first50": Policy(0, 50, "0", "512", "", ("SUCCESS", "FAILURE")),
+}
+
+
+class WebVoyager(Baseline):
+    """The judge of WebVoyager: task, answer and the last screens in one call, believed where they agree."""
+
+    name = "webvoyager"
+    inputs = "task, answer, 1, 30 or 50 screens"
+    calls_per_episode = "1"
+    source = "He et al. 2024, WebVoyager (arXiv 2401.13919)"
+
+    def __init__(
+        self,
+        model: str = "",
+        base_url: str = "",
+        api_key_env: str = "",
+        images: str = "last",
+        n: str = "",
+        compat: str = "false",
+        temperature: str = "",
+        max_tokens: str = "",
+        seed: str = "",
+        *,
+        calls: Calls,
+    ) -> None:
+        """`n`: how many of the last screens; without it, temperature and so on, what the policy has."""
+        self.images = one_of("webvoyager: images", images, tuple(POLICIES))
+        self.policy = POLICIES[images]
+        self.n = int(number("webvoyager: n", n, 0, 1000, whole=True)) if n else self.policy.n
+        settings = Settings(
+            model,
+            base_url,
+            api_key_env,
+            temperature or self.policy.temperature,
+            max_tokens or self.policy.max_tokens,
+            seed or self.policy.seed,
+            compat,
+        )
+        super().__init__(calls, settings, ("webvoyager",), sees=True)
+
+    def config(self) -> dict[str, Any]:
+        return {**super().config(), "images": self.images, "n": self.n}
+
+    def supports(self, condition: str) -> bool:
+        """Conditions that show the agent's answer; thoughts are no input."""
+        added = of(condition)[1]
+        return bool(added & {"claim", "swap"}) and "thoughts" not in added
+
+    def calls_for(self, evidence: Evidence) -> tuple[int, int]:
+        n = int(not self._decided_unasked(evidence))
+        return n, n
+
+    async def judge(self, package: Package, run: int) -> Reply:
+        talk, shown = self.dialogue(package, run), Shown(package.evidence)
+        if self._decided_unasked(package.evidence):
+            what = "the agent gave no answer: the original takes that for a failure and asks nobody"
+            return self.reply(talk, Parsed(Verdict.FAILURE, "ok", what))
+        chosen = self.chosen(len(package.evidence.images))
+        success, failure = self.policy.words
+        answer = await self.ask(
+            talk,
+            "verdict",
+            "webvoyager",
+            {
+                "task": shown.task,
+                "answer": shown.message or "(the agent gave no answer)",
+                "screenshots": str(self._said(len(package.evidence.images), len(chosen))),
+                "success": success,
+                "failure": failure,
+                "screens": screens(package, chosen),
+            },
+        )
+        return self.reply(talk, self._read(answer), {"screens": chosen})
+
+    def chosen(self, total: int) -> list[int]:
+        """Indices of the screens that are shown, of so many."""
+        allowed = list(range(total))[: self.policy.first]
+        return allowed[-self.n :] if self.n else allowed
+
+    def _said(self, total: int, shown: int) -> int:
+        """How many screens the text speaks of: the originals do not say how many there are."""
+        if not self.compat:
+            return shown
+        return {"last": self.n or total, "last30": total, "first50": shown}[self.images]
+
+    def _decided_unasked(self, evidence: Evidence) -> bool:
+        return self.compat and self.images == "last" and not (evidence.final_message or "").strip()
+
+    def _read(self, answer: Answer) -> Parsed:
+        if self.compat:
+            return as_published(answer.text, self.images)
+        said, wrong = spoken(answer)
+        return wrong or strictly(said)
+
+
+def as_published(text: str | None, images: str) -> Parsed:
+    """Capital letters anywhere; what says nothing is none (last), a failure (last30), a success (first50).
+
+    >>> as_published("It is NOT SUCCESS", "last").verdict.value
+    'failure'
+    >>> as_published("Done.", "first50").verdict.value
+    'success'
+    """
+    if text is None:
+        return unreadable("malformed", "the answer holds no text")
+    reason = text.strip()[:2000]
+    if images == "first50":
+        return Parsed(Verdict.FAILURE if "FAILURE" in text else Verdict.SUCCESS, "ok", reason)
+    if "NOT SUCCESS" in text:
+        return Parsed(Verdict.FAILURE, "ok", reason)
+    if "SUCCESS" in text:
+        return Parsed(Verdict.SUCCESS, "ok", reason)
+    if images == "last30":
+        return Parsed(Verdict.FAILURE, "ok", reason)
+    return unreadable("malformed", "there is no verdict in capital letters")
+
+
+def strictly(text: str) -> Parsed:
+    """The verdict in capital letters, where all that stand in the answer say the same.
+
+    >>> strictly("so it is a SUCCESS").verdict.value, strictly("SUCCESS? NOT SUCCESS!").status
+    ('success', 'malformed')
+    """
+    found = {" ".join(one.split()).startswith("SUCCESS") for one in _WORD.findall(text)}
+    if len(found) != 1:
+        return unreadable(
+            "malformed", "it says two things" if found else "there is no verdict in capital letters"
+        )
+    return Parsed(Verdict.SUCCESS if found.pop() else Verdict.FAILURE, "ok", text.strip()[:2000])

@@ -1,0 +1,257 @@
+"""The pull of the claim: the same episodes without the agent's words, with them, and with the opposite.
+
+For each judge, with and without its line of warning, with and without thoughts: what the words move on
+failed and on passed episodes, by what they say; what moves where nothing is said (placebo) and between runs
+of one condition (noise); and whether the words inform the judge (d') or make it lenient (criterion).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from pyrite.measure.blocks import Settings, compact, counted, figure
+from pyrite.measure.claim_effect import contrast_block, noise_block
+from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Flags, Table
+from pyrite.measure.vote import votes_of
+from pyrite.metrics.claims import signal
+from pyrite.metrics.means import clustered_mean
+
+ASSERTS, HEDGED, ADMITS, SILENT = "asserts", "hedged", "admits", "silent"
+KINDS = (ASSERTS, HEDGED, ADMITS)
+"""What a final message says of success: it is there, neither, it is not; `silent` is no message at all."""
+Values = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One judge in the three conditions that differ in the agent's words alone."""
+
+    judge: str
+    of: str
+    """The judge that was asked for: with and without its warning line it is one."""
+    warning: bool | None
+    """Whether its prompt says that the agent's words are a claim; None where that cannot be taken out."""
+    thoughts: bool
+    base: str
+    claim: str
+    swap: str
+
+    @property
+    def contrasts(self) -> dict[str, tuple[str, str]]:
+        """Name -> (condition, less this condition)."""
+        return {
+            "claim": (self.claim, self.base),
+            "swap": (self.swap, self.base),
+            "claim-swap": (self.claim, self.swap),
+        }
+
+
+def claim_experiment(
+    table: Table, kinds: Sequence[str | None], arms: Sequence[Arm], settings: Settings
+) -> dict[str, Any]:
+    """A block a stratum, in it one an arm and what the factors do. `kinds`: of each episode's message.
+
+    Strata are never pooled. A figure that cannot be had is None with a reason.
+    """
+    strata = table.episodes.stratum
+    assert strata is not None
+    found = {}
+    for code, name in enumerate(strata.names):
+        rows: Flags = strata.codes == code
+        found[name] = _stratum(table, rows, _by_kind(kinds), arms, settings)
+    return {"strata": found}
+
+
+def _by_kind(kinds: Sequence[str | None]) -> dict[str, Flags]:
+    said = np.array([kind or "" for kind in kinds])
+    return {kind: said == kind for kind in (*KINDS, SILENT)}
+
+
+def _stratum(
+    table: Table, rows: Flags, kinds: Mapping[str, Flags], arms: Sequence[Arm], settings: Settings
+) -> dict[str, Any]:
+    truth = table.episodes.truth
+    return {
+        "episodes": int(rows.sum()),
+        "failed": int((rows & (truth == FAIL)).sum()),
+        "passed": int((rows & (truth == PASS)).sum()),
+        "messages": {kind: int((rows & chosen).sum()) for kind, chosen in kinds.items()},
+        "arms": [_arm(table, rows, kinds, arm, settings) for arm in arms],
+        "factors": _factors(table, rows, kinds, arms, settings),
+    }
+
+
+def _arm(
+    table: Table, rows: Flags, kinds: Mapping[str, Flags], arm: Arm, settings: Settings
+) -> dict[str, Any]:
+    failed = rows & (table.episodes.truth == FAIL)
+    return {
+        **asdict(arm),
+        "contrasts": {
+            name: _contrast(table, rows, kinds, arm, pair, settings) for name, pair in arm.contrasts.items()
+        },
+        "placebo": _moved(
+            table, failed & kinds[SILENT], arm, (arm.claim, arm.base), "no_silent_failures", settings
+        ),
+        "noise": noise_block(table, failed & kinds[ASSERTS], arm.judge, arm.base, settings),
+        "conditions": {
+            condition: _rates(table, rows, arm.judge, condition, settings)
+            for condition in (arm.base, arm.claim, arm.swap)
+        },
+    }
+
+
+def _contrast(
+    table: Table,
+    rows: Flags,
+    kinds: Mapping[str, Flags],
+    arm: Arm,
+    pair: tuple[str, str],
+    settings: Settings,
+) -> dict[str, Any]:
+    """The effect on failed and passed episodes, by kind of message; and the shift of d' and criterion."""
+    truth = table.episodes.truth
+    spoke = rows & ~kinds[SILENT]
+    found: dict[str, Any] = {"condition": pair[0], "minus": pair[1], "by_kind": {}}
+    for kind in KINDS:
+        chosen = rows & kinds[kind]
+        found["by_kind"][kind] = {
+            "fpr": _moved(table, chosen & (truth == FAIL), arm, pair, "no_such_failures", settings),
+            "tpr": _moved(table, chosen & (truth == PASS), arm, pair, "no_such_passes", settings),
+        }
+    shown, hidden = (votes_of(table, arm.judge, name).verdict for name in pair)
+    both = spoke & ((truth == FAIL) | (truth == PASS)) & (shown != MISSING) & (hidden != MISSING)
+    moved = signal(
+        (shown == SUCCESS)[both],
+        (truth == PASS)[both],
+        compact(table.episodes.cluster, both),
+        minus=(hidden == SUCCESS)[both],
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+    return {**found, "d_prime": figure(moved.d_prime), "criterion": figure(moved.criterion)}
+
+
+def _moved(
+    table: Table, rows: Flags, arm: Arm, pair: tuple[str, str], empty: str, settings: Settings
+) -> dict[str, Any]:
+    """Acceptance in one condition minus the other, of these episodes."""
+    shown, hidden = (votes_of(table, arm.judge, name).verdict for name in pair)
+    decided = rows & (shown != MISSING) & (hidden != MISSING)
+    estimand = f"acceptance in {pair[0]} minus {pair[1]}"
+    return {
+        **contrast_block(
+            table.episodes, decided, shown == SUCCESS, hidden == SUCCESS, estimand, empty, settings
+        ),
+        "missing": int((rows & ~decided).sum()),
+    }
+
+
+def _rates(table: Table, rows: Flags, judge: str, condition: str, settings: Settings) -> dict[str, Any]:
+    """Acceptance of failed and passed episodes, d' and criterion of one condition."""
+    episodes = table.episodes
+    said = votes_of(table, judge, condition).verdict
+    there = rows & episodes.scored & (said != MISSING)
+    passed = episodes.truth == PASS
+    accepted = said == SUCCESS
+
+    def rate(chosen: Flags, name: str, empty: str) -> dict[str, Any]:
+        values = accepted[chosen].astype(np.float64)
+        return figure(
+            clustered_mean(
+                values,
+                compact(episodes.cluster, chosen),
+                estimand=name,
+                empty=empty,
+                bounds=(0, 1),
+                level=settings.level,
+            )
+        )
+
+    found = signal(
+        accepted[there],
+        passed[there],
+        compact(episodes.cluster, there),
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+    d_prime = figure(found.d_prime)
+    low = d_prime["low"]
+    return {
+        "fpr": rate(there & ~passed, "FPR", "no_negatives"),
+        "tpr": rate(there & passed, "TPR", "no_positives"),
+        "d_prime": d_prime,
+        "criterion": figure(found.criterion),
+        "tells_apart": None if low is None else low > 0,
+        "missing": int((rows & episodes.scored & ~there).sum()),
+    }
+
+
+def _factors(
+    table: Table, rows: Flags, kinds: Mapping[str, Flags], arms: Sequence[Arm], settings: Settings
+) -> list[dict[str, Any]]:
+    """What the warning line takes off the effect of a claim, and what thoughts add, on failed episodes."""
+    found = []
+    asserted = rows & kinds[ASSERTS] & (table.episodes.truth == FAIL)
+    failed = rows & (table.episodes.truth == FAIL)
+    for arm in arms:
+        for other in arms:
+            if arm.of != other.of:
+                continue
+            if arm.thoughts == other.thoughts and arm.warning and other.warning is False:
+                found.append(
+                    {
+                        "factor": "warning",
+                        "judge": arm.of,
+                        "thoughts": arm.thoughts,
+                        **_interaction(table, asserted, arm, other, settings),
+                    }
+                )
+            if arm.judge == other.judge and arm.thoughts and not other.thoughts:
+                moved = _moved(table, failed, arm, (arm.base, other.base), "no_negatives", settings)
+                found.append({"factor": "thoughts", "judge": arm.judge, "warning": arm.warning, **moved})
+    return found
+
+
+def _interaction(table: Table, rows: Flags, arm: Arm, other: Arm, settings: Settings) -> dict[str, Any]:
+    """The effect of the claim with the line minus that without it, paired by episode."""
+    chosen = rows.copy()
+    values: Values = np.zeros(len(rows))
+    for one, sign in ((arm, 1.0), (other, -1.0)):
+        shown, hidden = (votes_of(table, one.judge, name).verdict for name in (one.claim, one.base))
+        chosen &= (shown != MISSING) & (hidden != MISSING)
+        values += sign * ((shown == SUCCESS).astype(np.float64) - (hidden == SUCCESS))
+    found = clustered_mean(
+        values[chosen],
+        compact(table.episodes.cluster, chosen),
+        estimand="effect of the claim on the FPR, with the warning line minus without",
+        empty="no_such_failures",
+        bounds=(-2, 2),
+        level=settings.level,
+    )
+    return {**figure(found), "missing": int((rows & ~chosen).sum())}
+
+
+def notes(result: Mapping[str, Any]) -> list[str]:
+    """What a reader must know before reading a figure."""
+    told = []
+    for name, block in result["strata"].items():
+        if name != "natural" and block["failed"]:
+            told.append(f"{name}: these episodes are not of an agent under test")
+        for arm in block["arms"]:
+            apart = [cell["tells_apart"] for cell in arm["conditions"].values()]
+            if block["failed"] and block["passed"] and not any(apart):
+                told.append(
+                    f"{name}: {arm['judge']} is not shown to tell passed from failed in any condition: "
+                    "chance level, so what moves it says little"
+                )
+            gone = sum(cell["missing"] for cell in arm["conditions"].values())
+            if gone:
+                told.append(f"{name}: {arm['judge']}: {counted(gone, 'verdict')} missing, and left out")
+    return list(dict.fromkeys(told))

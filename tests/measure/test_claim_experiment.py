@@ -1,0 +1,123 @@
+"""The figures of the claim experiment on tables: coverage, noise, the warning line and thoughts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyrite.measure.blocks import Settings
+from pyrite.measure.claim_experiment import Arm, claim_experiment, notes
+from pyrite.measure.table import Codes8, Episodes, Factor, Table, Verdicts
+
+BASE, CLAIM, SWAP = "E2-last4", "E2+claim", "E2+swap"
+ARM = Arm("j", "j", None, False, BASE, CLAIM, SWAP)
+Said = Mapping[tuple[str, str, int], Codes8]
+"""(judge, condition, run) -> verdict of each episode."""
+
+
+def table(truth: Codes8, cluster: list[str], said: Said, runs: int = 1) -> Table:
+    n = len(truth)
+    keys = list(said)
+    verdicts = Verdicts(
+        episode=np.tile(np.arange(n, dtype=np.int32), len(keys)),
+        judge=Factor.of([judge for judge, _, _ in keys for _ in range(n)]),
+        condition=Factor.of([condition for _, condition, _ in keys for _ in range(n)]),
+        run=np.repeat([run for _, _, run in keys], n).astype(np.int32),
+        verdict=np.concatenate([said[key] for key in keys]).astype(np.int8),
+    )
+    episodes = Episodes(truth, Factor.of(list(cluster)), stratum=Factor.of(["natural"] * n))
+    return Table(episodes, verdicts, {(judge, condition): runs for judge, condition, _ in keys})
+
+
+def measured(made: Table, arms: list[Arm], **more: Any) -> dict[str, Any]:
+    kinds = ["asserts"] * len(made.episodes)
+    result = claim_experiment(made, kinds, arms, Settings(**{"resamples": 400, **more}))
+    block: dict[str, Any] = result["strata"]["natural"]
+    return block
+
+
+def drawn(generator: np.random.Generator, tasks: int, each: int, pull: float) -> Table:
+    """Failed episodes of tasks that differ; the claim turns a share `pull` of the rejections."""
+    n = tasks * each
+    hard = np.repeat(generator.beta(1, 4, size=tasks), each)
+    base = generator.random(n) < hard
+    claimed = base | (generator.random(n) < pull)
+    said = {("j", BASE, 1): base, ("j", CLAIM, 1): claimed, ("j", SWAP, 1): base}
+    cluster = [f"t{k:02d}" for k in np.repeat(np.arange(tasks), each)]
+    return table(np.zeros(n, dtype=np.int8), cluster, {key: one.astype(np.int8) for key, one in said.items()})
+
+
+def test_intervals_hold_what_they_promise() -> None:
+    generator = np.random.default_rng(11)
+    pull, held = 0.25, 0
+    true = pull * (1 - 0.2)
+    for _ in range(200):
+        found = measured(drawn(generator, 30, 4, pull), [ARM], resamples=20)
+        effect = found["arms"][0]["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]
+        held += effect["low"] <= true <= effect["high"]
+    assert 181 <= held <= 200, "95 % intervals: below 181 of 200 is a chance of 1 in 500"
+
+
+def test_noise_is_what_moves_between_runs() -> None:
+    generator = np.random.default_rng(3)
+    n = 120
+    said = {
+        ("j", condition, run): (generator.random(n) < 0.4).astype(np.int8)
+        for condition in (BASE, CLAIM, SWAP)
+        for run in (1, 2)
+    }
+    made = table(np.zeros(n, dtype=np.int8), [f"t{k % 30}" for k in range(n)], said, 2)
+    arm = measured(made, [ARM])["arms"][0]
+    assert arm["noise"]["n"] == n
+    assert arm["noise"]["flip_in"] > 10
+    assert arm["noise"]["low"] < 0 < arm["noise"]["high"]
+
+
+def test_what_is_missing_is_left_out_and_counted() -> None:
+    truth = np.array([0, 0, 0, 1, 1], dtype=np.int8)
+    base, claim = np.array([0, 0, -1, 1, 1]), np.array([1, -1, 1, 1, 1])
+    said = {("j", BASE, 1): base, ("j", CLAIM, 1): claim, ("j", SWAP, 1): base}
+    made = table(truth, list("abcde"), {key: one.astype(np.int8) for key, one in said.items()})
+    block = measured(made, [ARM])
+    effect = block["arms"][0]["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]
+    assert (effect["n"], effect["missing"], effect["flip_in"]) == (1, 2, 1)
+    told = " ".join(notes({"strata": {"natural": block}}))
+    assert "3 verdicts missing, and left out" in told
+
+
+def test_nothing_to_measure_is_null_with_a_reason() -> None:
+    truth = np.array([1, 1], dtype=np.int8)
+    said = {("j", name, 1): np.array([1, 0], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}
+    arm = measured(table(truth, ["a", "b"], said), [ARM])["arms"][0]
+    effect = arm["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]
+    assert (effect["value"], effect["reason"]) == (None, "no_such_failures")
+    assert arm["conditions"][BASE]["d_prime"]["value"] is None
+    assert arm["conditions"][BASE]["tells_apart"] is None
+    assert (arm["placebo"]["value"], arm["placebo"]["reason"]) == (None, "no_silent_failures")
+
+
+@pytest.mark.parametrize("moved", [0, 20])
+def test_the_warning_line_and_thoughts(moved: int) -> None:
+    """Without the line the claim turns `moved` episodes more; thoughts turn 10 in any condition."""
+    n = 60
+    truth = np.zeros(n, dtype=np.int8)
+    index = np.arange(n)
+    said = {}
+    for judge, turned in (("with", 5), ("bare", 5 + moved)):
+        for words, more in (("", 0), ("+thoughts", 10)):
+            said[judge, f"E2-last4{words}", 1] = (index < more).astype(np.int8)
+            said[judge, f"E2+claim{words}", 1] = (index < turned + more).astype(np.int8)
+            said[judge, f"E2+swap{words}", 1] = (index < more).astype(np.int8)
+    arms = [
+        Arm(judge, "with", line, bool(words), f"E2-last4{words}", f"E2+claim{words}", f"E2+swap{words}")
+        for judge, line in (("with", True), ("bare", False))
+        for words in ("", "+thoughts")
+    ]
+    factors = measured(table(truth, [f"t{k % 20}" for k in range(n)], said), arms)["factors"]
+    warning = [one for one in factors if one["factor"] == "warning"]
+    assert [one["value"] for one in warning] == pytest.approx([-moved / n] * 2)
+    thoughts = [one for one in factors if one["factor"] == "thoughts"]
+    assert {one["judge"]: round(one["value"], 4) for one in thoughts} == {"with": 0.1667, "bare": 0.1667}
