@@ -59,13 +59,13 @@ def demo(bench: Bench, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 
 
 def saved(bench: Bench) -> Meta:
-    """A cell of an .ods file that was set, and saved."""
+    """A cell of an .ods file that was set to a text, and saved."""
     return next(
         m
         for m in bench.metas()
         if m.task_id in PARAMS
         and PARAMS[m.task_id].path.endswith(".ods")
-        and isinstance(PARAMS[m.task_id].value, int | float)
+        and isinstance(PARAMS[m.task_id].value, str)
         and (m.agent.name, m.source) == ("scripted", "scripted")
     )
 
@@ -152,7 +152,7 @@ def test_a_changed_cell_changes_what_the_demo_prints(
 ) -> None:
     meta = saved(copy)
     params = PARAMS[meta.task_id]
-    was, now = (f'office:value="{value}"'.encode() for value in (params.value, int(params.value) + 1))
+    was, now = f">{params.value}<".encode(), b">Rotterdam<"
     before = demo(copy, capsys)["strata"]["scripted"]["truth"]
     state = copy.paths.episode(meta.episode_id).final_state
     home = tmp_path / "home"
@@ -171,7 +171,7 @@ def test_a_changed_cell_changes_what_the_demo_prints(
     assert (after["pass"], after["fail"]) == (before["pass"] - 1, before["fail"] + 1)
     truth = copy.truth(meta.episode_id)
     assert truth is not None
-    assert truth.diagnostics["found"] == str(int(params.value) + 1)
+    assert truth.diagnostics["found"] == 'text "Rotterdam"'
     assert len(list(copy.paths.episode(meta.episode_id).root.glob("gt.*.json"))) == 1
 
 
@@ -312,8 +312,8 @@ def test_what_ships_is_small_and_has_no_outcome_and_no_name_that_tells(
 
 
 def test_end_states_are_trimmed_to_what_the_task_may_read() -> None:
-    for path in sorted((DEMO / "episodes").iterdir())[:10]:
-        assert (path / "final_state.tar.zst").stat().st_size < 40_000
+    for path in sorted((DEMO / "episodes").iterdir()):
+        assert (path / "final_state.tar.zst").stat().st_size < 100_000
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from pyrite.measure.rank import rank_block
 from pyrite.measure.read import column_names
 from pyrite.measure.refused import with_next
 from pyrite.measure.scores import Asked, score_block
-from pyrite.measure.table import Flags
+from pyrite.measure.table import Codes8, Episodes, Flags
 from pyrite.measure.training import training_block
 from pyrite.measure.vote import Policy, mapped, votes_of
 from pyrite.metrics.intervals import LEVEL
@@ -146,14 +146,7 @@ def _result(
             )
             for name, one in found.scores.items()
         },
-        "groups": group_blocks(
-            episodes.groups,
-            everything,
-            lambda rows: {
-                "truth": truth_block(episodes, rows, settings),
-                "judges": {name: judge_block(episodes, rows, one, settings) for name, one in said.items()},
-            },
-        ),
+        "groups": _groups(episodes, said, settings),
         "ranks": {
             name: {
                 judge: rank_block(episodes, everything, one, name, column, settings)
@@ -214,3 +207,12 @@ def _leading(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for one in strata
     ]
+
+
+def _groups(episodes: Episodes, verdicts: Mapping[str, Codes8], settings: Settings) -> list[dict[str, Any]]:
+    def block(rows: Flags) -> dict[str, Any]:
+        judges = {name: judge_block(episodes, rows, said, settings) for name, said in verdicts.items()}
+        return {"truth": truth_block(episodes, rows, settings), "judges": judges}
+
+    everything: Flags = np.ones(len(episodes), dtype=np.bool_)
+    return group_blocks(episodes.groups, everything, block)

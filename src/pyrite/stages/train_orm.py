@@ -101,9 +101,7 @@ def train_orm(
     wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
     require_place(out, force=force)
     require_sklearn()
-    twice = [root for place, root in enumerate(benches) if root.resolve() in _resolved(benches[:place])]
-    if twice:
-        raise UsageError("given twice: its episodes would count twice", where=str(twice[0]))
+    _refuse_twice(benches)
     left = _Left()
     reads = named(engine)
     jobs = [job for root in benches for job in _jobs(Bench(root), wanted, reads, left)]
@@ -145,8 +143,12 @@ def train_orm(
     return Trained(out, card)
 
 
-def _resolved(roots: Sequence[Path]) -> set[Path]:
-    return {root.resolve() for root in roots}
+def _refuse_twice(benches: Sequence[Path]) -> None:
+    seen: set[Path] = set()
+    for root in benches:
+        if root.resolve() in seen:
+            raise UsageError("given twice: its episodes would count twice", where=str(root))
+        seen.add(root.resolve())
 
 
 def _jobs(bench: Bench, wanted: Sequence[str], engine: Name, left: _Left) -> Iterator[_Job]:
