@@ -38,6 +38,8 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
             continue
         lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
         lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
+        if one.undecided:
+            lines.append(f"{_INDENT}{one.undecided} without an outcome: the lines say which step failed")
     lines += broken_lines(judging.broken)
     if judging.spent is not None:
         lines.append(f"calls    {_spent(judging.spent)}")

@@ -51,6 +51,8 @@ class Asked:
     new: int = 0
     kept: int = 0
     missing: int = 0
+    undecided: int = 0
+    """New verdicts of a judge that grades the process, without an outcome: a step of it failed."""
     why_missing: dict[str, int] = field(default_factory=dict)
     """Reason -> how many episodes have no verdict for it."""
     cost: Cost | None = None
@@ -73,6 +75,11 @@ class Judging:
     def obtained(self) -> int:
         """Verdicts that are there now."""
         return sum(one.new + one.kept for one in self.asked)
+
+    @property
+    def undecided(self) -> int:
+        """New verdicts without an outcome, of judges that grade the process."""
+        return sum(one.undecided for one in self.asked)
 
     @property
     def missing(self) -> int:
@@ -327,6 +334,7 @@ class _Stream:
                 self._files[key] = Appender(self._bench.paths.verdict_file(*key))
             self._files[key].append(line)
             asked.new += 1
+            asked.undecided += reply.process is not None and reply.process.get("outcome") is None
         self._watch.tick(f"{labelled.label} {entry.condition} {entry.episode_id}")
 
     def _failed(self, call: _Call, asked: Asked, exc: BaseException) -> None:
