@@ -35,6 +35,7 @@ JUDGES = Registry(
         "screen-rules": "pyrite.judges.screen_rules:ScreenRules",
         "orm-lite": "pyrite.judges.orm:OrmLite",
         "vlm": "pyrite.judges.vlm:Vlm",
+        "universal": "pyrite.judges.universal:Universal",
         "reward-http": "pyrite.judges.reward_http:RewardHttp",
         "reward-hf": "pyrite.judges.reward_hf:RewardHf",
     },
