@@ -19,7 +19,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyrite.errors import UsageError
-from pyrite.judges import eyes as reading
+from pyrite.judges import eyes as own_eyes
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.universal import given, prompts, result, rubric, table
@@ -113,12 +113,12 @@ class Universal:
             "prompts": prompts.digests(),
             "prompt_sha256": prompts.digest(),
             "rubrics_sha256": self._given_sha256,
-            **(reading.reader() if self.settings.eyes == "ocr" else {}),
+            **(own_eyes.reader() if self.settings.eyes == "ocr" else {}),
         }
 
     async def judge(self, package: Package, run: int) -> Reply:
         """Raises `CallError` where an endpoint gives no answers: no verdict, and nothing answered is lost."""
-        texts = await reading.texts(package, cache=self._cache) if self.settings.eyes == "ocr" else None
+        texts = await own_eyes.texts(package, cache=self._cache) if self.settings.eyes == "ocr" else None
         asker = Asker(
             self._calls,
             self.endpoint,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyrite.judges.base import Package
@@ -283,8 +283,11 @@ class Verification:
             found.voted = scoring.majority([None if one is None else one.success for one in votes])
             found.outcome = found.voted
             if found.voted and graded.penalties is None:
-                found.outcome = None
-                found.faults.append(Fault("outcome", "a side effect would make it a failure", decisive=True))
+                found.outcome = None  # a side effect would make it a failure
+                found.faults = [
+                    replace(one, decisive=True) if one.step.startswith("side_effects") else one
+                    for one in found.faults
+                ]
             if found.voted and graded.penalties:
                 found.outcome = False
         if self._settings.diagnosis:

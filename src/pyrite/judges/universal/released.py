@@ -170,6 +170,7 @@ def instances(found: Finding) -> list[dict[str, Any]]:
             "items": items(found, one),
             "total_earned_points": found.scores[i].earned,
             "total_max_points": found.scores[i].most,
+            **({"outcome_verification": outcome(found)} if i == found.chosen else {}),
         }
         for i, one in enumerate(found.instances)
     ]
