@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-
 import pytest
 from tests.judges.universal.brain import KETTLE, Brain, Script, View, grade, item
 from tests.judges.universal.records import judged, package
@@ -323,16 +322,16 @@ def test_a_broken_package_is_an_error_for_the_runner_and_no_verdict(tmp_path: Pa
 
 def test_grades_out_of_bounds_are_never_taken(tmp_path: Path) -> None:
     """The released code does not hold the action-only points against their maximum."""
-    for step, key in (("actions_only", "earned_points"), ("rescoring", "post_image_earned_points")):
+    for name, key in (("actions_only", "earned_points"), ("rescoring", "post_image_earned_points")):
         for wrong in (99, -1, True, "3", None, float("nan")):
 
-            def rule(view: View, step: str = step, key: str = key, wrong: Any = wrong) -> Any:
-                body = getattr(Brain(), step)(view)
+            def rule(view: View, name: str = name, key: str = key, wrong: Any = wrong) -> Any:
+                body = getattr(Brain(), name)(view)
                 body["items"][0][key] = wrong
                 return body
 
-            reply = judged(package(tmp_path, [1, 2]), Script(**{step: rule}))
-            assert process_of(reply)["outcome"] is None, (step, wrong)
+            reply = judged(package(tmp_path, [1, 2]), Script(**{name: rule}))
+            assert process_of(reply)["outcome"] is None, (name, wrong)
 
 
 def test_no_rubric_without_words_of_the_task(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from pyrite.judges.universal.rubric import alike, criteria_of
 from pyrite.judges.universal.words import task_and_start
 
 MAX_BYTES = 256 << 20
+EXPECTED = "JSON lines or a TSV with a task and its precomputed_rubric"
 _TASK = ("ques", "task_summary", "task_proposal", "task", "confirmed_task")
 _GRADED = (
     *("reality_notes", "applicable_evidence", "post_image_justification", "post_image_earned_points"),
@@ -31,17 +32,8 @@ _GRADED = (
 
 def load(path: Path) -> dict[str, Any]:
     """Task text, blanks evened out -> its rubric as it stands in the file. Raises `InputError`."""
-    expected = "JSON lines or a TSV with a task and its precomputed_rubric"
-    try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as handle:
-            data = handle.read(MAX_BYTES + 1)
-        text = data.decode("utf-8")
-    except (OSError, EOFError, UnicodeDecodeError) as exc:
-        raise InputError(str(exc)[:200], where=str(path), expected=expected) from exc
-    if len(data) > MAX_BYTES:
-        raise InputError("too large", where=str(path), expected=f"at most {MAX_BYTES:,} bytes")
     found: dict[str, Any] = {}
-    for number, row in _rows(text, path, expected):
+    for number, row in _rows(path):
         task = next((str(row[key]) for key in _TASK if row.get(key)), "")
         rubric = row.get("precomputed_rubric")
         if not task or rubric in (None, ""):
@@ -51,15 +43,33 @@ def load(path: Path) -> dict[str, Any]:
                 rubric = json.loads(rubric)
             except (ValueError, RecursionError):
                 raise InputError(
-                    "precomputed_rubric is no JSON", where=f"{path}:{number}", expected=expected
+                    "precomputed_rubric is no JSON", where=f"{path}:{number}", expected=EXPECTED
                 ) from None
         found[_even(task)] = rubric
     if not found:
-        raise InputError("there is no rubric in it", where=str(path), expected=expected)
+        raise InputError("there is no rubric in it", where=str(path), expected=EXPECTED)
     return found
 
 
-def _rows(text: str, path: Path, expected: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The rows of a file of tasks. Raises `InputError`."""
+    return (row for _, row in _rows(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as handle:
+            data = handle.read(MAX_BYTES + 1)
+        text = data.decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError) as exc:
+        raise InputError(str(exc)[:200], where=str(path), expected=EXPECTED) from exc
+    if len(data) > MAX_BYTES:
+        raise InputError("too large", where=str(path), expected=f"at most {MAX_BYTES:,} bytes")
+    return text
+
+
+def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    text, expected = _text(path), EXPECTED
     if text.lstrip().startswith("{"):
         try:
             whole = json.loads(text)

@@ -89,6 +89,7 @@ def process(found: Finding, log: Log, settings: Settings) -> dict[str, Any]:
         "max": score.most,
         "bounds": None if score.high is None else [score.low, score.high],
         "threshold": settings.threshold,
+        "k": settings.k,
         "success": None if score.value is None else score.value >= settings.threshold,
         "outcome": found.outcome,
         "outcome_of_votes": found.voted,
