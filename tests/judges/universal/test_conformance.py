@@ -61,9 +61,7 @@ def replaying(recorded: Recorded) -> Brain:
 
 
 @pytest.fixture(scope="module")
-def replayed(
-    example: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Replay:
+def replayed(example: Path, tmp_path_factory: pytest.TempPathFactory) -> Replay:
     folder = tmp_path_factory.mktemp("replay")
     recorded = Recorded(example)
     done = import_runs(example, folder / "bench")

@@ -51,7 +51,7 @@ def process_of(reply: Any) -> dict[str, Any]:
 )
 @pytest.mark.parametrize("kind", BAD)
 def test_a_step_that_never_answers_leaves_the_outcome_null(tmp_path: Path, step: str, kind: str) -> None:
-    calls = Script(Brain(TWO), **{step: always(BAD[kind])})
+    calls = Script(Brain(TWO, {step: always(BAD[kind])}))
     reply = judged(package(tmp_path, [1, 2, 3]), calls)
     process = process_of(reply)
     assert (reply.verdict, reply.status) == ("parse_error", kind)
@@ -212,7 +212,7 @@ def test_side_effects_that_are_not_known_leave_a_success_open_and_a_failure_stan
 
 @pytest.mark.parametrize("step", ["failures", "task_with_record", "task_alone"])
 def test_a_diagnosis_that_fails_is_null_and_changes_no_verdict(tmp_path: Path, step: str) -> None:
-    reply = judged(package(tmp_path, [1, 2, 3]), Script(**{step: always("?")}))
+    reply = judged(package(tmp_path, [1, 2, 3]), Script(Brain(rules={step: always("?")})))
     process = process_of(reply)
     assert reply.verdict == "success"
     assert process["diagnosis"][step] is None
@@ -330,7 +330,7 @@ def test_grades_out_of_bounds_are_never_taken(tmp_path: Path) -> None:
                 body["items"][0][key] = wrong
                 return body
 
-            reply = judged(package(tmp_path, [1, 2]), Script(**{name: rule}))
+            reply = judged(package(tmp_path, [1, 2]), Script(Brain(rules={name: rule})))
             assert process_of(reply)["outcome"] is None, (name, wrong)
 
 

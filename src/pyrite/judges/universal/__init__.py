@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from pyrite.errors import UsageError
 from pyrite.judges import eyes as own_eyes
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.calls import Calls
-from pyrite.judges.universal import given, prompts, result, rubric, table
+from pyrite.judges.universal import diagnosis, given, prompts, result, rubric, table
 from pyrite.judges.universal.asking import Asker
 from pyrite.judges.universal.options import settings
 from pyrite.judges.universal.pipeline import Verification
@@ -33,10 +34,10 @@ from pyrite.records import Evidence
 
 @dataclass
 class _Here:
-    """What belongs to one event loop: how many calls at once, and who is writing which rubric."""
+    """What belongs to one event loop: how many calls at once, and who is making what is made once."""
 
     gate: asyncio.Semaphore
-    writing: dict[str, asyncio.Lock] = field(default_factory=dict)
+    making: dict[str, asyncio.Lock] = field(default_factory=dict)
 
 
 class Universal:
@@ -97,7 +98,7 @@ class Universal:
             )
         self._given = given.load(Path(rubrics)) if rubrics else {}
         self._given_sha256 = hashlib.sha256(Path(rubrics).read_bytes()).hexdigest() if rubrics else None
-        self._known: dict[str, Rubric | StepFailed] = {}
+        self._made: dict[str, Any] = {}
         self._here: WeakKeyDictionary[asyncio.AbstractEventLoop, _Here] = WeakKeyDictionary()
 
     def supports(self, condition: str) -> bool:
@@ -128,7 +129,7 @@ class Universal:
             run=run,
             condition=package.evidence.condition,
         )
-        made = Verification(package, asker, self.settings, self._rubrics(run), texts)
+        made = Verification(package, asker, self.settings, _Shared(self, run), texts)
         found = await made.run()
         return result.reply(found, asker.log, self.settings)
 
@@ -142,7 +143,7 @@ class Universal:
         return table.rows(evidence, self.settings, self._rubric_given(evidence))
 
     def _rubric_given(self, evidence: Evidence) -> Rubric | None:
-        found = given.rubric_of(self._given, evidence.instruction)
+        found = self.given(evidence.instruction)
         return found if isinstance(found, Rubric) else None
 
     def _loop(self) -> _Here:
@@ -151,30 +152,43 @@ class Universal:
             self._here[loop] = _Here(asyncio.Semaphore(self._calls.options.limits.in_flight))
         return self._here[loop]
 
-    def _rubrics(self, run: int) -> Any:
-        """Where a package of this run gets its rubric from."""
-        drawing = self.settings.redo if self.settings.shared_rubric else 1000 * self.settings.redo + run
-
-        async def find(asker: Asker, words: Words) -> Rubric:
-            known = given.rubric_of(self._given, words.evidence.instruction)
-            if isinstance(known, Rubric):
-                return known
-            made = await self._written(asker, words, drawing)
-            return replace(made, note=f"the rubric that was given was not used: {known}") if known else made
-
-        return find
-
-    async def _written(self, asker: Asker, words: Words, drawing: int) -> Rubric:
-        """One rubric a task and drawing: who comes second waits for the first."""
-        key = f"{drawing}\0{words.evidence.instruction}"
-        lock = self._loop().writing.setdefault(key, asyncio.Lock())
+    async def once(self, key: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        """What is made once: who comes second waits for the first. A step that failed has failed for all."""
+        lock = self._loop().making.setdefault(key, asyncio.Lock())
         async with lock:
-            if key not in self._known:
+            if key not in self._made:
                 try:
-                    self._known[key] = await rubric.write(asker, words, self.settings, drawing)
+                    self._made[key] = await make()
                 except StepFailed as exc:
-                    self._known[key] = exc
-        found = self._known[key]
+                    self._made[key] = exc
+        found = self._made[key]
         if isinstance(found, StepFailed):
             raise found
+        return found
+
+    def given(self, instruction: str) -> Rubric | str:
+        """The rubric that was given for a task; what is wrong with it, or ""."""
+        return given.rubric_of(self._given, instruction)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What the packages of a task share in one run."""
+
+    judge: Universal
+    run: int
+
+    async def rubric(self, asker: Asker, words: Words) -> Rubric:
+        known = self.judge.given(words.evidence.instruction)
+        if isinstance(known, Rubric):
+            return known
+        settings = self.judge.settings
+        drawing = settings.redo if settings.shared_rubric else 1000 * settings.redo + self.run
+        key = f"rubric {drawing}\0{words.evidence.instruction}"
+        made: Rubric = await self.judge.once(key, lambda: rubric.write(asker, words, drawing))
+        return replace(made, note=f"the rubric that was given was not used: {known}") if known else made
+
+    async def task_alone(self, asker: Asker, words: Words) -> dict[str, Any]:
+        key = f"task\0{words.evidence.instruction}"
+        found: dict[str, Any] = await self.judge.once(key, lambda: diagnosis.task_alone(asker, words))
         return found

@@ -12,9 +12,9 @@ outcome is null, and what would be paid for nothing is not asked any more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 from pyrite.judges.base import Package
 from pyrite.judges.client.base import CallError
@@ -48,7 +48,13 @@ from pyrite.judges.universal.records import (
 from pyrite.judges.universal.scoring import NOTHING, Score
 from pyrite.judges.universal.words import Words
 
-Rubrics = Callable[[Asker, Words], Awaitable[Rubric]]
+
+class Shared(Protocol):
+    """What all packages of a task have in common: made once, whoever comes first."""
+
+    async def rubric(self, asker: Asker, words: Words) -> Rubric: ...
+
+    async def task_alone(self, asker: Asker, words: Words) -> dict[str, Any]: ...
 
 
 @dataclass
@@ -99,11 +105,11 @@ class Verification:
         package: Package,
         asker: Asker,
         settings: Settings,
-        rubrics: Rubrics,
+        shared: Shared,
         texts: Sequence[str] | None,
     ) -> None:
         """`texts`: what was read off each image of the package, where that stands in for the pixels."""
-        self._asker, self._settings, self._rubrics = asker, settings, rubrics
+        self._asker, self._settings, self._shared = asker, settings, shared
         self._shots = Shots(package, settings)
         self._texts = texts
         shown, missing = frames(package.evidence, settings)
@@ -143,7 +149,7 @@ class Verification:
 
     async def _rubric(self) -> None:
         try:
-            self.found.rubric = await self._rubrics(self._asker, self._words)
+            self.found.rubric = await self._shared.rubric(self._asker, self._words.of_task())
         except StepFailed as exc:
             self._fail(exc)
 
@@ -179,7 +185,7 @@ class Verification:
     def _relevant(self, by_first: dict[int, list[int] | StepFailed]) -> list[int]:
         """Fill the matrix; screens of unknown relevance, which are then looked at for every criterion.
 
-        That is done for at most k of them: with more, too much of the record would be chosen blindly.
+        That is done for at most k of them, and not for all there are: nothing would have been chosen.
         """
         found, unknown = self.found, []
         for frame in found.frames:
@@ -189,11 +195,12 @@ class Verification:
             else:
                 found.matrix[frame.number] = scores
         lost = [one for one in unknown if one.first == one.number]
+        blind = len(lost) > self._settings.k or not found.matrix
         for frame in lost:
             failed = by_first[frame.number]
             if isinstance(failed, StepFailed):
-                self._fail(failed, halt=False, decisive=len(lost) > self._settings.k)
-        if len(lost) > self._settings.k:
+                self._fail(failed, halt=False, decisive=blind)
+        if blind:
             raise _Halt("relevance")
         return [one.number for one in lost]
 
@@ -313,7 +320,8 @@ class Verification:
 
     def _of_task(self) -> list[Awaitable[None]]:
         async def alone() -> None:
-            self.found.diagnosis.task_alone = await diagnosis.task_alone(self._asker, self._words)
+            words = self._words.of_task()
+            self.found.diagnosis.task_alone = await self._shared.task_alone(self._asker, words)
 
         async def with_record() -> None:
             self.found.diagnosis.task_with_record = await diagnosis.task_with_record(self._asker, self._words)

@@ -17,7 +17,6 @@ from typing import Any
 from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
 from pyrite.judges.universal.asking import Asker
-from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import Criterion, Dropped, Rubric, StepFailed, Unusable
 from pyrite.judges.universal.words import Words
 
@@ -51,8 +50,8 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-async def write(asker: Asker, words: Words, settings: Settings, drawing: int | None) -> Rubric:
-    """A rubric for the task, looked through. Raises `StepFailed`."""
+async def write(asker: Asker, words: Words, drawing: int) -> Rubric:
+    """A rubric for the task, looked through; `drawing` tells one from another. Raises `StepFailed`."""
     task = words.task()
     text = words.evidence.instruction
     for around in range(ROUNDS):
@@ -73,9 +72,7 @@ async def write(asker: Asker, words: Words, settings: Settings, drawing: int | N
     raise AssertionError("no round")  # pragma: no cover
 
 
-async def _looked_through(
-    asker: Asker, words: Words, rubric: Rubric, drawing: int | None, around: int
-) -> Rubric:
+async def _looked_through(asker: Asker, words: Words, rubric: Rubric, drawing: int, around: int) -> Rubric:
     text = words.evidence.instruction
     pairs = [f"{a} and {b}" for a, b, _ in rubric.alike]
     note = f"\n\nThese look alike: {', '.join(pairs)}." if pairs else ""

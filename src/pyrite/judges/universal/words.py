@@ -35,6 +35,11 @@ class Words:
     def sign(self) -> str:
         return mark(self.evidence)
 
+    def of_task(self) -> Words:
+        """The same with nothing but the task: what is shared by all agents does not show one of them."""
+        alone = Evidence(package_id="", condition="", instruction=self.evidence.instruction)
+        return Words(alone, 0)
+
     def task(self) -> str:
         """The task, and where the agent may have begun."""
         text, start = task_and_start(self.evidence.instruction)
