@@ -283,6 +283,20 @@ def test_a_screen_that_cannot_be_read_costs_no_call(tmp_path: Path) -> None:
     assert calls.sent == []
 
 
+def test_a_screen_that_is_broken_inside_is_found_when_it_is_read(tmp_path: Path) -> None:
+    shown = package(tmp_path, [1, 2, 3])
+    path = shown.locate(shown.evidence.images[1])
+    data = path.read_bytes()
+    path.write_bytes(data[:40] + bytes(10) + data[50:])
+    calls = Script()
+    reply = judged(shown, calls, "jpeg_above=0")
+    process = process_of(reply)
+    assert (reply.verdict, reply.status, process["outcome"]) == ("uncertain", "ok", None)
+    assert "the screen is unreadable" in reply.reason
+    assert process["score"] is None
+    assert calls.steps()["outcome"] == 0
+
+
 def test_a_screen_that_is_missing_costs_no_call_and_one_after_the_end_is_not_missed(tmp_path: Path) -> None:
     calls = Script()
     lost = [

@@ -104,6 +104,14 @@ def test_options_are_read_and_refused() -> None:
 def test_config_changes_with_every_option() -> None:
     seen = {
         make(f"universal@{option}", calls=Script()).config
-        for option in ("k=5", "k=6", "votes=3", "mode=economical", "pruning=paper", "attempts=2", "quality=0")
+        for option in (
+            "k=5",
+            "k=6",
+            "votes=3",
+            "mode=economical",
+            "pruning=paper",
+            "attempts=2",
+            "quality=90",
+        )
     }
     assert len(seen) == 7

@@ -66,6 +66,7 @@ class Universal:
         relevance: str = "",
         relevance_side: str = "",
         quality: str = "",
+        jpeg_above: str = "",
         rubric: str = "",
         rubrics: str = "",
         redo: str = "",

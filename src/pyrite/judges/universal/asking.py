@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypeVar
 
+from pyrite.errors import InputError
 from pyrite.judges.client.base import Answer, Image, Params, Part, Request, Text
 from pyrite.judges.client.calls import Calls, Endpoint
 from pyrite.judges.found import Unsaid, said
@@ -121,6 +122,7 @@ class Asker:
         request, wrong = first, Unusable("never asked", "malformed")
         for attempt in range(1, self._settings.attempts + 1):
             async with self._gate:
+                await self._encoded(endpoint, request, f"{step} {about}".strip(), attempt)
                 answer = await self._calls.client(endpoint).ask(request)
             try:
                 value = read(document(answer))
@@ -133,6 +135,17 @@ class Asker:
                 return value
         name = f"{step} {about}".strip()
         raise StepFailed(name, str(wrong), wrong.status, self._settings.attempts)
+
+    async def _encoded(self, endpoint: Endpoint, request: Request, name: str, attempt: int) -> None:
+        """Read and encode the pictures of a request beside the event loop, if it is going to be sent."""
+        pictures = [part for part in request.parts if isinstance(part, Image)]
+        if not pictures or self._calls.is_cached(endpoint, request):
+            return
+        try:
+            await asyncio.to_thread(lambda: [part.base64 for part in pictures])
+        except (InputError, OSError) as exc:
+            what = str(exc)[:200] or type(exc).__name__
+            raise StepFailed(name, f"the screen is unreadable: {what}", None, attempt - 1) from exc
 
     def _note(
         self, step: str, about: str, attempt: int, request: Request, answer: Answer, wrong: str

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import io
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from PIL import Image as Pil
 
@@ -16,8 +20,10 @@ from pyrite.judges.client.base import Image
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import Fault
 from pyrite.records import Evidence, ViewAction
-from pyrite.store.images import read_image
+from pyrite.store.images import png_size, read_image
 
+_END = b"IEND\xaeB`\x82"
+"""How a PNG ends."""
 _ENDING = ("done", "fail", "answer")
 _ENDING_RAW = ("terminate", "stop_execution", "stop_and_answer_question", "finished")
 """How a foreign action begins that ends an episode: nothing changes after it."""
@@ -100,43 +106,64 @@ class Shots:
 
     def __init__(self, package: Package, settings: Settings) -> None:
         self._package, self._settings = package, settings
+        self._ahead: dict[tuple[int, int], bytes] = {}
 
     def part(self, frame: Frame, side: int = 0) -> Image:
-        """A screen, scaled down to `side` where it is larger (0: as it is)."""
+        """A screen, scaled down to `side` where it is larger (0: as it is).
+
+        A PNG of at most `jpeg_above` bytes goes as it lies in the package, a larger one as JPEG.
+        """
         digest = self._package.evidence.images[frame.image]
-        if not side and not self._settings.quality:
-            path = self._package.locate(digest)
-            return Image(digest, "image/png", lambda: read_image(path))
+        path = self._package.locate(digest)
+        if self._plain(path, side):
+            return Image(digest, "image/png", partial(read_image, path))
         name = f"{digest} jpeg{self._settings.quality} {side}"
-        kind = "image/jpeg" if self._settings.quality else "image/png"
-        return Image(
-            hashlib.sha256(name.encode()).hexdigest(), kind, lambda: self._encoded(frame.image, side)
-        )
+        key = hashlib.sha256(name.encode()).hexdigest()
+        return Image(key, "image/jpeg", partial(self._jpeg, frame.image, side))
+
+    def _plain(self, path: Path, side: int) -> bool:
+        try:
+            width, height, size = png_size(path)
+        except (InputError, OSError, struct.error):
+            return True  # it will be said when it is read
+        return (not side or max(width, height) <= side) and size <= self._settings.jpeg_above
+
+    def _jpeg(self, image: int, side: int) -> bytes:
+        ahead = self._ahead.pop((image, side), None)
+        return self._encoded(image, side) if ahead is None else ahead
 
     def _encoded(self, image: int, side: int) -> bytes:
         picture = self._package.image(image)
         if side and max(picture.size) > side:
-            picture.thumbnail((side, side), Pil.Resampling.LANCZOS)
+            picture.thumbnail((side, side), Pil.Resampling.BICUBIC, reducing_gap=2.0)
         out = io.BytesIO()
-        if self._settings.quality:
-            picture.save(out, "JPEG", quality=self._settings.quality)
-        else:
-            picture.save(out, "PNG")
+        picture.save(out, "JPEG", quality=self._settings.quality)
         return out.getvalue()
 
-    async def unreadable(self, shown: Sequence[Frame]) -> dict[int, str]:
-        """Number -> why, of the screens that cannot be decoded; each picture is tried once."""
-        found: dict[str, str | None] = {}
+    async def ahead(self, shown: Iterator[Frame], side: int) -> None:
+        """Encode one screen after the other while something else is waited for, until cancelled."""
         for frame in shown:
-            digest = self._package.evidence.images[frame.image]
-            if digest not in found:
-                found[digest] = await asyncio.to_thread(self._try, frame.image)
+            path = self._package.locate(self._package.evidence.images[frame.image])
+            if not self._plain(path, side):
+                with suppress(InputError, OSError, struct.error):
+                    made = await asyncio.to_thread(self._encoded, frame.image, side)
+                    self._ahead[frame.image, side] = made
+
+    def unreadable(self, shown: Sequence[Frame]) -> dict[int, str]:
+        """Number -> why, of the screens that are not there or no whole PNG; what is inside is not decoded."""
+        found: dict[str, str | None] = {}
         digests = self._package.evidence.images
+        for frame in shown:
+            if digests[frame.image] not in found:
+                found[digests[frame.image]] = self._wrong(digests[frame.image])
         return {one.number: why for one in shown if (why := found[digests[one.image]]) is not None}
 
-    def _try(self, image: int) -> str | None:
+    def _wrong(self, digest: str) -> str | None:
         try:
-            self._package.image(image)
-        except (InputError, OSError) as exc:
+            path = self._package.locate(digest)
+            png_size(path)
+            with path.open("rb") as handle:
+                handle.seek(-len(_END), io.SEEK_END)
+                return None if handle.read() == _END else "it is cut off"
+        except (InputError, OSError, struct.error) as exc:
             return str(exc)[:200] or type(exc).__name__
-        return None

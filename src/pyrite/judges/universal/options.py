@@ -32,7 +32,8 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "redo": (0, 10**6),
     "near": (0, 1000),
     "relevance_side": (0, 10_000),
-    "quality": (0, 100),
+    "quality": (1, 95),
+    "jpeg_above": (0, 1 << 30),
     "max_tokens": (64, 1 << 17),
 }
 _BY_MODE: Mapping[str, Mapping[str, str]] = {
@@ -46,6 +47,7 @@ _DEFAULTS: Mapping[str, str] = {
     "attempts": "5",
     "redo": "0",
     "quality": "75",
+    "jpeg_above": "200000",
     "max_tokens": "4096",
     "frames": "all",
     "pruning": "released",
@@ -86,7 +88,9 @@ class Settings:
     relevance_side: int
     """Longest side of the pictures for relevance; 0: as they are."""
     quality: int
-    """Of JPEG; 0 sends the PNG as it is stored."""
+    """Of JPEG."""
+    jpeg_above: int
+    """Bytes above which a PNG is sent as JPEG; scaled pictures always are."""
     max_tokens: int
     threshold: float
     temperature: float | None

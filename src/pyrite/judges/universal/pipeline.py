@@ -120,7 +120,7 @@ class Verification:
         """Raises `CallError` where an endpoint gives no answers; all else is in what is found."""
         found = self.found
         if self._texts is None:
-            for number, why in (await self._shots.unreadable(found.frames)).items():
+            for number, why in self._shots.unreadable(found.frames).items():
                 found.faults.append(
                     Fault("frames", f"screen {number + 1} is unreadable: {why}", decisive=True)
                 )
@@ -148,15 +148,27 @@ class Verification:
             raise _Halt(exc.step)
 
     async def _rubric(self) -> None:
+        """0a and 0b; while they are waited for, pictures are made ready."""
+        alone = iter([] if self._texts is not None else self._alone())
+        side = self._settings.relevance_side
+        ready = [asyncio.create_task(self._shots.ahead(alone, side)) for _ in range(2)]
         try:
             self.found.rubric = await self._shared.rubric(self._asker, self._words.of_task())
         except StepFailed as exc:
             self._fail(exc)
+        finally:
+            for task in ready:
+                task.cancel()
+            await asyncio.gather(*ready, return_exceptions=True)
 
     @property
     def _known(self) -> tuple[Asker, Words, Rubric]:
         assert self.found.rubric is not None
         return self._asker, self._words, self.found.rubric
+
+    def _alone(self) -> list[Frame]:
+        """The screens that are looked at, each of the same pixels once."""
+        return [frame for frame in self.found.frames if frame.first == frame.number]
 
     def _text(self, frame: Frame) -> str | None:
         return None if self._texts is None else self._texts[frame.image]
@@ -164,7 +176,7 @@ class Verification:
     async def _look(self) -> None:
         """0c, 2, 3 and 4."""
         found, (asker, words, rubric) = self.found, self._known
-        alone = [frame for frame in found.frames if frame.first == frame.number]
+        alone = self._alone()
         graded, *scores = await _all(
             baseline.grade(asker, words, rubric),
             *(

@@ -21,7 +21,7 @@ class Unusable(ValueError):
 class StepFailed(Exception):
     """A step whose answers could not be used, after all its attempts."""
 
-    def __init__(self, step: str, why: str, status: Status, attempts: int) -> None:
+    def __init__(self, step: str, why: str, status: Status | None, attempts: int) -> None:
         super().__init__(f"{step}: {why}")
         self.step, self.why, self.status, self.attempts = step, why, status, attempts
 
