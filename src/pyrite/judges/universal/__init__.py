@@ -74,6 +74,7 @@ class Universal:
         schema: str = "",
         temperature: str = "",
         max_tokens: str = "",
+        max_chars: str = "",
         cache: bool = True,
         *,
         calls: Calls,

@@ -114,7 +114,7 @@ class Asker:
             endpoint.model,
             prompts.load(step),
             tuple(parts),
-            schema=schema if self._settings.schema else None,
+            schema=bounded(schema, self._settings.max_chars) if self._settings.schema else None,
             params=Params(temperature=self._settings.temperature, max_tokens=self._settings.max_tokens),
             run=(self._run if of_task is None else of_task + 1) + INSTANCE * instance,
             condition=self._condition if of_task is None else "",
@@ -166,6 +166,20 @@ def again(first: Request, attempt: int, most: int, why: str) -> Request:
         "Answer with one JSON object of the form that was asked for."
     )
     return replace(first, parts=(*first.parts, Text(note)))
+
+
+def bounded(schema: Any, most: int) -> Any:
+    """The schema with a bound on the characters of every free text; 0 bounds none."""
+    if not most or not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "string" and "enum" not in schema:
+        return {**schema, "maxLength": most}
+    return {
+        key: {name: bounded(one, most) for name, one in value.items()}
+        if key == "properties"
+        else bounded(value, most)
+        for key, value in schema.items()
+    }
 
 
 def document(answer: Answer) -> Any:

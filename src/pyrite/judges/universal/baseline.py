@@ -27,7 +27,7 @@ async def grade(asker: Asker, words: Words, rubric: Rubric) -> list[Baseline]:
         "actions_only",
         [Text("\n\n".join(parts))],
         lambda body: read(body, rubric),
-        schema=schema(len(rubric.criteria)),
+        schema=_schema(rubric),
         small=True,
     )
 
@@ -35,7 +35,7 @@ async def grade(asker: Asker, words: Words, rubric: Rubric) -> list[Baseline]:
 def read(body: Any, rubric: Rubric) -> list[Baseline]:
     """The grades of an answer, each within its criterion's points. Raises `Unusable`."""
     found = []
-    items = reading.entries(body, "items", length=len(rubric.criteria))
+    items = reading.by_criterion(body, range(len(rubric.criteria)), "items")
     for index, (item, one) in enumerate(zip(items, rubric.criteria, strict=True)):
         named = reading.text(item, "criterion")
         if SequenceMatcher(None, named.lower(), one.name.lower(), autojunk=False).ratio() < SAME:
@@ -53,26 +53,15 @@ def read(body: Any, rubric: Rubric) -> list[Baseline]:
     return found
 
 
-def schema(length: int) -> dict[str, Any]:
-    item = {
-        "type": "object",
-        "properties": {
-            "criterion": {"type": "string"},
+def _schema(rubric: Rubric) -> dict[str, Any]:
+    items = {}
+    for index, one in enumerate(rubric.criteria):
+        fields: dict[str, Any] = {
+            "criterion": {"type": "string", "enum": [one.name]},
             "justification": {"type": "string"},
             "earned_points": {"type": "number"},
-            "is_condition_met": {"type": ["boolean", "null"]},
-        },
-        "required": ["criterion", "justification", "earned_points", "is_condition_met"],
-        "additionalProperties": False,
-    }
-    return listed("items", item, length)
-
-
-def listed(key: str, item: dict[str, Any], length: int) -> dict[str, Any]:
-    """The schema of an object with one list of so many entries."""
-    return {
-        "type": "object",
-        "properties": {key: {"type": "array", "items": item, "minItems": length, "maxItems": length}},
-        "required": [key],
-        "additionalProperties": False,
-    }
+        }
+        if one.condition is not None:
+            fields["is_condition_met"] = {"type": "boolean"}
+        items[index] = reading.shape(fields)
+    return reading.keyed(items)

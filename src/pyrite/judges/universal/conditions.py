@@ -8,7 +8,6 @@ from typing import Any
 from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
 from pyrite.judges.universal.asking import Asker
-from pyrite.judges.universal.baseline import listed
 from pyrite.judges.universal.records import Baseline, Conditions, Rubric, Seen, Unusable
 from pyrite.judges.universal.words import Words
 
@@ -36,7 +35,7 @@ async def decide(
             "conditions",
             [Text("\n\n".join([words.task(), *shown]))],
             lambda body: read(body, rubric),
-            schema=_schema(len(chosen)),
+            schema=_schema(rubric),
         )
         for index, (holds, _) in found.items():
             met[index] = holds
@@ -59,8 +58,7 @@ def _alone(notes: Sequence[Seen], before: bool | None, incomplete: bool) -> bool
 def read(body: Any, rubric: Rubric) -> dict[int, tuple[bool, str]]:
     """Criterion -> whether it applies, and why. Raises `Unusable`."""
     chosen = rubric.conditional
-    items = reading.entries(body, "disambiguation", length=len(chosen))
-    reading.in_order(items, chosen, "disambiguation")
+    items = reading.by_criterion(body, chosen, "disambiguation")
     found = {}
     for index, item in zip(chosen, items, strict=True):
         condition = reading.text(item, "condition")
@@ -70,16 +68,16 @@ def read(body: Any, rubric: Rubric) -> dict[int, tuple[bool, str]]:
     return found
 
 
-def _schema(length: int) -> dict[str, Any]:
-    item = {
-        "type": "object",
-        "properties": {
-            "criterion_idx": {"type": "integer"},
-            "condition": {"type": "string"},
-            "reasoning": {"type": "string"},
-            "is_condition_met": {"type": "boolean"},
-        },
-        "required": ["criterion_idx", "condition", "reasoning", "is_condition_met"],
-        "additionalProperties": False,
-    }
-    return listed("disambiguation", item, length)
+def _schema(rubric: Rubric) -> dict[str, Any]:
+    return reading.keyed(
+        {
+            index: reading.shape(
+                {
+                    "condition": {"type": "string", "enum": [rubric.criteria[index].condition]},
+                    "reasoning": {"type": "string"},
+                    "is_condition_met": {"type": "boolean"},
+                }
+            )
+            for index in rubric.conditional
+        }
+    )

@@ -52,7 +52,7 @@ async def failures(known: Known, graded: Instance, outcome: bool | None) -> dict
         "failures",
         [Text("\n\n".join(parts))],
         lambda body: read_failures(body, max(steps, default=0)),
-        schema=None,
+        schema=_FAILURES,
     )
     return with_first(found, invalid_actions(words.evidence.actions))
 
@@ -192,3 +192,21 @@ _TASK: dict[str, Any] = {
     "additionalProperties": False,
 }
 _TASK["required"] = list(_TASK["properties"])
+_FAILURES: dict[str, Any] = reading.shape(
+    {
+        "reasoning": {"type": "string"},
+        "has_failure": {"type": "boolean"},
+        "failure_points": {
+            "type": "array",
+            "items": reading.shape(
+                {
+                    "step_numbers": {"type": "string"},
+                    "error_code": {"type": "string", "enum": list(OF_WORK)},
+                    "error_category": {"type": "string"},
+                    "error_type": {"type": "string"},
+                    **{key: {"type": "string"} for key in _FIELDS},
+                }
+            ),
+        },
+    }
+)

@@ -10,7 +10,6 @@ from typing import Any
 from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
 from pyrite.judges.universal.asking import Asker
-from pyrite.judges.universal.baseline import listed
 from pyrite.judges.universal.frames import Frame, Shots
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import Rubric, Seen, StepFailed, Unusable
@@ -147,23 +146,18 @@ def _items(body: Any, criteria: Sequence[int]) -> list[dict[str, Any]]:
 
 
 def _schema(rubric: Rubric, criteria: Sequence[int]) -> dict[str, Any]:
-    properties: dict[str, Any] = {
-        "criterion_idx": {"type": "integer"},
-        "screenshot_evidence": {"type": "string"},
-        "criterion_analysis": {"type": "string"},
-        "discrepancies": {"type": "string"},
-        "environment_issues_confirmed": {"type": "boolean"},
-        "condition_verification": {"type": ["boolean", "null"]},
-    }
-    if all(rubric.criteria[one].condition is not None for one in criteria):
-        properties["condition_verification"] = {"type": "boolean"}
-    item = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return listed("analyses", item, len(criteria))
+    items = {}
+    for index in criteria:
+        fields: dict[str, Any] = {
+            "screenshot_evidence": {"type": "string"},
+            "criterion_analysis": {"type": "string"},
+            "discrepancies": {"type": "string"},
+            "environment_issues_confirmed": {"type": "boolean"},
+        }
+        if rubric.criteria[index].condition is not None:
+            fields["condition_verification"] = {"type": "boolean"}
+        items[index] = reading.shape(fields)
+    return reading.keyed(items)
 
 
 def spread(

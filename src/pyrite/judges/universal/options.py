@@ -35,6 +35,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "quality": (1, 95),
     "jpeg_above": (0, 1 << 30),
     "max_tokens": (64, 1 << 17),
+    "max_chars": (0, 1 << 17),
 }
 _BY_MODE: Mapping[str, Mapping[str, str]] = {
     "strict": {"same": "each", "relevance": "large", "relevance_side": "0", "near": "1000"},
@@ -49,6 +50,7 @@ _DEFAULTS: Mapping[str, str] = {
     "quality": "75",
     "jpeg_above": "200000",
     "max_tokens": "4096",
+    "max_chars": "0",
     "frames": "all",
     "pruning": "released",
     "eyes": "pixels",
@@ -92,6 +94,8 @@ class Settings:
     jpeg_above: int
     """Bytes above which a PNG is sent as JPEG; scaled pictures always are."""
     max_tokens: int
+    max_chars: int
+    """Of each text in an answer, held by the schema; 0 is no bound. For small models, which do not end."""
     threshold: float
     temperature: float | None
 

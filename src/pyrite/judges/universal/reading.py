@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyrite.judges.universal.records import Unusable
@@ -26,6 +26,33 @@ def entries(body: Any, key: str, *, length: int | None = None) -> list[dict[str,
     if length is not None and len(found) != length:
         raise Unusable(f"{key} has {len(found)} entries, expected {length}")
     return [an_object(one, f"{key}[{i}]") for i, one in enumerate(found)]
+
+
+def by_criterion(body: Any, wanted: Sequence[int], key: str) -> list[dict[str, Any]]:
+    """An entry for each of these criteria: under its number, or in a list of the released form."""
+    whole = an_object(body)
+    names = [f"criterion_{index}" for index in wanted]
+    if key not in whole and any(name in whole for name in names):
+        return [an_object(whole.get(name), name) for name in names]
+    found = entries(whole, key, length=len(wanted))
+    in_order(found, wanted, key)
+    return found
+
+
+def keyed(items: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
+    """The schema of an object with an entry for each of these criteria."""
+    properties = {f"criterion_{index}": item for index, item in items.items()}
+    return shape(properties)
+
+
+def shape(properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object with just these fields, all of them there."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def in_order(found: Sequence[dict[str, Any]], wanted: Sequence[int], key: str) -> None:

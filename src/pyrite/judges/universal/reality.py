@@ -8,7 +8,6 @@ from typing import Any
 from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
 from pyrite.judges.universal.asking import Asker
-from pyrite.judges.universal.baseline import listed
 from pyrite.judges.universal.records import Rubric, Seen
 from pyrite.judges.universal.words import Words
 
@@ -26,16 +25,9 @@ async def check(asker: Asker, words: Words, rubric: Rubric, seen: Sequence[Seque
 
 
 def read(body: Any, length: int) -> list[str]:
-    items = reading.entries(body, "reality_checks", length=length)
-    reading.in_order(items, range(length), "reality_checks")
+    items = reading.by_criterion(body, range(length), "reality_checks")
     return [reading.text(item, "reality_notes") for item in items]
 
 
 def _schema(length: int) -> dict[str, Any]:
-    item = {
-        "type": "object",
-        "properties": {"criterion_idx": {"type": "integer"}, "reality_notes": {"type": "string"}},
-        "required": ["criterion_idx", "reality_notes"],
-        "additionalProperties": False,
-    }
-    return listed("reality_checks", item, length)
+    return reading.keyed(dict.fromkeys(range(length), reading.shape({"reality_notes": {"type": "string"}})))

@@ -36,7 +36,7 @@ async def look(
         "relevance",
         [Text(head), *screen(words, frame, shots, text, settings.relevance_side)],
         lambda body: read(body, n),
-        schema=schema(n),
+        schema=_schema(n),
         about=f"screen {frame.number + 1:04d}",
         small=settings.small_relevance,
     )
@@ -67,15 +67,9 @@ def read(body: Any, length: int) -> list[int]:
     return found
 
 
-def schema(length: int) -> dict[str, Any]:
-    keys = [f"criterion_{index}" for index in range(length)]
-    one = {"type": "integer", "minimum": 0, "maximum": 10}
-    return {
-        "type": "object",
-        "properties": dict.fromkeys(keys, one),
-        "required": keys,
-        "additionalProperties": False,
-    }
+def _schema(length: int) -> dict[str, Any]:
+    score = {"type": "integer", "minimum": 0, "maximum": 10}
+    return reading.keyed(dict.fromkeys(range(length), score))
 
 
 def grouped(matrix: Matrix, criteria: int, k: int) -> list[list[int]]:

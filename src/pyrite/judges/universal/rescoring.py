@@ -8,7 +8,6 @@ from typing import Any
 
 from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
-from pyrite.judges.universal.baseline import listed
 from pyrite.judges.universal.known import Known
 from pyrite.judges.universal.records import Grade, Rubric, Seen, Unusable
 
@@ -31,8 +30,7 @@ async def grade(known: Known, instance: int) -> tuple[Grade, ...]:
 def read(body: Any, rubric: Rubric) -> list[Grade]:
     """One grade a criterion, in order. Raises `Unusable`."""
     n = len(rubric.criteria)
-    items = reading.entries(body, "items", length=n)
-    reading.in_order(items, range(n), "items")
+    items = reading.by_criterion(body, range(n), "items")
     return [
         Grade(
             reading.number(item, "post_image_earned_points", 0, one.max_points),
@@ -100,32 +98,15 @@ def _just(
 
 def _schema(length: int) -> dict[str, Any]:
     loss = {
-        "type": "object",
-        "properties": {
-            "kind": {"type": "string", "enum": ["none", "agent", "outside"]},
-            "upstream": {"type": ["integer", "null"]},
-            "prevented": {"type": "boolean"},
-            "reported": {"type": "boolean"},
-        },
-        "required": ["kind", "upstream", "prevented", "reported"],
-        "additionalProperties": False,
+        "kind": {"type": "string", "enum": ["none", "agent", "outside"]},
+        "upstream": {"type": ["integer", "null"]},
+        "prevented": {"type": "boolean"},
+        "reported": {"type": "boolean"},
     }
     item = {
-        "type": "object",
-        "properties": {
-            "criterion_idx": {"type": "integer"},
-            "applicable_evidence": {"type": "string"},
-            "post_image_justification": {"type": "string"},
-            "post_image_earned_points": {"type": "number"},
-            "loss": loss,
-        },
-        "required": [
-            "criterion_idx",
-            "applicable_evidence",
-            "post_image_justification",
-            "post_image_earned_points",
-            "loss",
-        ],
-        "additionalProperties": False,
+        "applicable_evidence": {"type": "string"},
+        "post_image_justification": {"type": "string"},
+        "post_image_earned_points": {"type": "number"},
+        "loss": reading.shape(loss),
     }
-    return listed("items", item, length)
+    return reading.keyed(dict.fromkeys(range(length), reading.shape(item)))
