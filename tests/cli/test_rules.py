@@ -26,6 +26,7 @@ ON_A_BENCH = [
     "rejudge",
     "train-orm",
     "measure",
+    "diagnose",
     "compare",
     "plan",
     "gate",
@@ -53,6 +54,7 @@ ELSEWHERE = {
     "label",
     "schema",
     "export",
+    "import",
 }
 """Verbs that take something other than a bench; their own tests hold them to the rules."""
 PYRITE = [sys.executable, "-m", "pyrite"]
