@@ -142,11 +142,7 @@ def test_every_published_rubric_can_be_used() -> None:
 
 
 def test_a_tsv_of_rubrics(tmp_path: Path) -> None:
-    rubric = {
-        "items": [
-            {"criterion": "a", "description": "b", "max_points": 2, "justification": "", "earned_points": ""}
-        ]
-    }
+    item = {"criterion": "a", "description": "b", "max_points": 2, "justification": "", "earned_points": ""}
     path = tmp_path / "bench.tsv"
     cell = json.dumps({"items": [item]}).replace('"', '""')
     path.write_text(

@@ -54,6 +54,12 @@ def _missing(reason: str) -> str:
 
 def _cost(cost: Cost) -> list[str]:
     """What a dry run says of the calls: all of it is an estimate but the counts."""
+    if cost.most_calls is not None:
+        lines = [f"{_INDENT}{cost.calls:,} to {cost.most_calls:,} calls, what is cached not taken off"]
+        lines += [f"  {line}" for line in cost.table]
+        if cost.unpriced:
+            lines.append(f"{_INDENT}{count(cost.unpriced, 'verdict')} not priced: not packed yet")
+        return lines
     calls = f"{count(cost.calls, 'call')} ({cost.cached} more are cached), {count(cost.images, 'image')}"
     tokens = f"about {cost.input_tokens:,} tokens in, at most {cost.output_tokens:,} out"
     dollars = f"; at most ${cost.dollars:,.2f}" if cost.dollars is not None else "; --price tells dollars"

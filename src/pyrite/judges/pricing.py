@@ -10,7 +10,7 @@ from pyrite.judges.base import Package
 from pyrite.judges.client import completions
 from pyrite.judges.client.base import Image
 from pyrite.judges.labels import Labelled
-from pyrite.records import EvidenceEntry
+from pyrite.records import Evidence, EvidenceEntry
 from pyrite.store.bench import Bench
 
 
@@ -29,6 +29,10 @@ class Cost:
     """The most that all answers may have."""
     dollars: float | None = None
     """The most that it may cost by the price given; None without one."""
+    most_calls: int | None = None
+    """Of a judge that asks several times about a package: the most, where `calls` is the fewest."""
+    table: tuple[str, ...] = ()
+    """Its calls by step, as lines of text."""
     unpriced: int = 0
     """Verdicts whose requests cannot be made yet: not packed, or their screens are still to be read."""
 
@@ -37,6 +41,9 @@ async def cost(
     bench: Bench, labelled: Labelled, todo: Iterable[tuple[EvidenceEntry, int]], unpacked: int
 ) -> Cost | None:
     """Price the (package, run) pairs of a judge; None for a judge that sends no requests to a model."""
+    several = getattr(labelled.judge, "calls_for", None)
+    if several is not None and labelled.calls is not None:
+        return _several(bench, labelled, todo, unpacked)
     make = getattr(labelled.judge, "request", None)
     if make is None or labelled.calls is None:
         return None
@@ -61,4 +68,22 @@ async def cost(
         found.output_tokens += out
     if options.price is not None:
         found.dollars = options.price.dollars(found.input_tokens, found.output_tokens)
+    return found
+
+
+def _several(
+    bench: Bench, labelled: Labelled, todo: Iterable[tuple[EvidenceEntry, int]], unpacked: int
+) -> Cost:
+    """The fewest and the most calls; what they are made of is known only once the first are answered."""
+    found = Cost(unpriced=unpacked, most_calls=0)
+    shown: list[tuple[Evidence, int]] = []
+    for entry, run in todo:
+        evidence = load(bench, entry)
+        fewest, most = labelled.judge.calls_for(evidence)  # type: ignore[attr-defined]
+        found.calls += fewest
+        found.most_calls = (found.most_calls or 0) + most
+        shown.append((evidence, run))
+    table = getattr(labelled.judge, "calls_table", None)
+    if table is not None and shown:
+        found.table = tuple(table(shown))
     return found

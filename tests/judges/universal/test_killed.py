@@ -28,7 +28,7 @@ STEPS = (
     *("rescoring", "side_effects", "outcome", "failures"),
 )
 WHOLE = 2 + 1 + 3 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 2
-"""Calls of one trajectory of three frames: rubric 2, actions 1, relevance 3, evidence 3, the rest one each."""
+"""Calls of one trajectory of three frames: rubric 2, relevance 3, evidence 3, task 2, the rest one each."""
 
 
 def command(bench: Path, server: BrainServer) -> list[str]:

@@ -6,10 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.judges.universal.brain import Brain, Script, item, said
+from tests.formats.folders import fara
+from tests.judges.universal.brain import KETTLE, TASK, Brain, Script, item, said
 from tests.judges.universal.records import judged, package
 
+from pyrite.cli import run
 from pyrite.errors import UsageError
+from pyrite.formats.fara_bench import import_runs
 from pyrite.judges.client.base import Image
 from pyrite.judges.labels import make
 from pyrite.judges.universal import prompts
@@ -115,3 +118,43 @@ def test_config_changes_with_every_option() -> None:
         )
     }
     assert len(seen) == 7
+
+
+def test_a_dry_run_has_the_published_table_and_what_will_be_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("t1", "t2"):
+        fara(tmp_path / "runs", name, (1, 2, 2, 3, 4))
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+    condition = ["--condition", "E3-full+claim"]
+    assert run(["pack", str(bench), *condition]) == 0
+    endpoint = ["--model", "m-1", "--base-url", "http://127.0.0.1:9/v1", "--dry-run"]
+    capsys.readouterr()
+    assert run(["judge", str(bench), "--judge", "universal@mode=economical", *condition, *endpoint]) == 0
+    table = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
+    assert table["relevance"] == ["M", "10", "8"]
+    assert table["rubric"][-1] == "1", "both trajectories are of one task"
+    assert table["evidence"] == ["S", "<=", "K", "x", "N", "-", "2", "to", "8"]
+    assert table["outcome"] == ["1", "2", "2"]
+    rubric = {"items": [{**one, "task_quote": "x"} for one in KETTLE]}
+    (tmp_path / "rubrics.jsonl").write_text(json.dumps({"ques": TASK, "precomputed_rubric": rubric}) + "\n")
+    label = f"universal@votes=3,diagnosis=off,frames=pre-action,k=1,rubrics={tmp_path / 'rubrics.jsonl'}"
+    assert run(["judge", str(bench), "--judge", label, *condition, *endpoint]) == 0
+    table = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
+    assert table["rubric"] == ["1", "2", "0"]
+    assert table["relevance"] == ["M", "10", "10"]
+    assert table["evidence"][-4:] == ["6", "2", "to", "6"]
+    assert table["conditions"] == ["0", "or", "1", "2", "0"]
+    assert table["rescoring"] == ["1", "2", "6"]
+    assert table["all"] == ["M", "+", "S", "+", "8", str(10 + 6 + 16), "34", "to", "38"]
+
+
+def test_calls_for_holds_what_is_sent(tmp_path: Path) -> None:
+    shown = package(tmp_path, [1, 2, 2, 3])
+    for options in ("", "mode=economical", "votes=3,diagnosis=off", "frames=pre-action"):
+        calls = Script()
+        label = f"universal@{options}" if options else "universal"
+        fewest, most = make(label, calls=calls).judge.calls_for(shown.evidence)  # type: ignore[attr-defined]
+        judged(shown, calls, options)
+        assert fewest <= len(calls.sent) <= most

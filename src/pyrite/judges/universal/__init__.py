@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -140,9 +140,9 @@ class Universal:
         known = self._rubric_given(evidence)
         return table.bounds(evidence, self.settings, known)
 
-    def calls_table(self, evidence: Evidence) -> list[table.Row]:
-        """The published count of calls by step, and what will be sent about one package."""
-        return table.rows(evidence, self.settings, self._rubric_given(evidence))
+    def calls_table(self, packages: Sequence[tuple[Evidence, int]]) -> list[str]:
+        """The published count of calls by step, and what will be sent about these packages and runs."""
+        return table.text(packages, self.settings, self._rubric_given)
 
     def _rubric_given(self, evidence: Evidence) -> Rubric | None:
         found = self.given(evidence.instruction)
