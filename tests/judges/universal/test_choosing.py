@@ -123,6 +123,8 @@ def test_a_quote_of_the_task_is_found_however_it_is_set(before: str, after: str)
     assert quoted("Find a blue … 40 dollars", task)
 
 
-@pytest.mark.parametrize("quote", ["", "…", "...", "blue kettle find", "a red kettle", "kettles"])
+@pytest.mark.parametrize(
+    "quote", ["", "…", "...", "a", "blue", "blue kettle find", "a red kettle", "kettles"]
+)
 def test_what_is_not_in_the_task_is_no_quote(quote: str) -> None:
     assert not quoted(quote, "Find a blue kettle under 40 dollars")

@@ -9,7 +9,7 @@ from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
 from pyrite.judges.universal.asking import Asker
 from pyrite.judges.universal.records import Baseline, Conditions, Rubric, Seen, Unusable
-from pyrite.judges.universal.words import Words
+from pyrite.judges.universal.words import Words, words_of
 
 
 async def decide(
@@ -62,7 +62,7 @@ def read(body: Any, rubric: Rubric) -> dict[int, tuple[bool, str]]:
     found = {}
     for index, item in zip(chosen, items, strict=True):
         condition = reading.text(item, "condition")
-        if " ".join(condition.split()) != " ".join((rubric.criteria[index].condition or "").split()):
+        if words_of(condition) != words_of(rubric.criteria[index].condition or ""):
             raise Unusable(f"the condition of criterion {index} is not repeated word for word")
         found[index] = (reading.flag(item, "is_condition_met"), reading.text(item, "reasoning"))
     return found

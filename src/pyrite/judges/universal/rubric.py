@@ -7,7 +7,6 @@ taken out and listed, and so is one that says again what another says.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -18,14 +17,15 @@ from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
 from pyrite.judges.universal.asking import Asker
 from pyrite.judges.universal.records import Criterion, Dropped, Rubric, StepFailed, Unusable
-from pyrite.judges.universal.words import Words
+from pyrite.judges.universal.words import Words, words_of
 
 MOST_CRITERIA = 60
 ALIKE = 0.75
 """Similarity of two criteria from which on they are named to the dependency check."""
+LEAST_LETTERS = 5
+"""Letters and digits of a quote; "the" requires nothing."""
 ROUNDS = 2
 """How often a rubric is written anew because it could not be looked through."""
-_WORD = re.compile(r"[^\W_]+")
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.|…|\[…\]|\[\.\.\.\])\s*")
 _ITEM: dict[str, Any] = {
     "type": "object",
@@ -159,10 +159,10 @@ def quoted(quote: str, task: str) -> bool:
     >>> quoted("ticket prices", "Find a live event"), quoted("", "Find")
     (False, False)
     """
-    there = _words(task)
-    pieces = [_words(piece) for piece in _ELLIPSIS.split(quote)]
+    there = words_of(task)
+    pieces = [words_of(piece) for piece in _ELLIPSIS.split(quote)]
     pieces = [piece for piece in pieces if piece]
-    if not pieces:
+    if sum(len(word) for piece in pieces for word in piece) < min(LEAST_LETTERS, len("".join(there))):
         return False
     at = 0
     for piece in pieces:
@@ -173,17 +173,13 @@ def quoted(quote: str, task: str) -> bool:
     return True
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-
-
 def alike(criteria: Sequence[Criterion]) -> tuple[tuple[int, int, float], ...]:
     """Pairs that look alike; two conditions that differ make two criteria."""
     found = []
     for (i, one), (j, other) in combinations(enumerate(criteria), 2):
         if one.condition != other.condition and None not in {one.condition, other.condition}:
             continue
-        a, b = _words(f"{one.name} {one.description}"), _words(f"{other.name} {other.description}")
+        a, b = words_of(f"{one.name} {one.description}"), words_of(f"{other.name} {other.description}")
         ratio = SequenceMatcher(None, a, b, autojunk=False).ratio()
         if ratio >= ALIKE:
             found.append((i, j, round(ratio, 3)))
@@ -196,7 +192,7 @@ def without_repeats(rubric: Rubric) -> Rubric:
     dropped = list(rubric.dropped)
     known: dict[tuple[str, ...], str] = {}
     for one in rubric.criteria:
-        said = (*_words(f"{one.name} {one.description}"), "|", *_words(one.condition or ""))
+        said = (*words_of(f"{one.name} {one.description}"), "|", *words_of(one.condition or ""))
         if said in known:
             dropped.append(Dropped(one, "overlap", f"it says what {known[said]!r} says"))
         else:

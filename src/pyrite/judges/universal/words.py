@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ _NO_START = {
 }
 """Start pages that stand for none; the forms with a slash after www.bing.com are not among them."""
 MOST_ARGUMENTS = 2_000
+_WORD = re.compile(r"[^\W_]+")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -157,6 +159,15 @@ def task_and_start(instruction: str) -> tuple[str, str]:
         return instruction, ""
     start = last.strip()
     return head.rstrip(), "" if start.lower() in _NO_START else start
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in small letters, without signs and blanks.
+
+    >>> words_of("Find a Blue-Kettle!")
+    ['find', 'a', 'blue', 'kettle']
+    """
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def _action(action: ViewAction) -> str:
