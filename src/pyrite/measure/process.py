@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyrite.errors import UsageError
+from pyrite.errors import InputError, UsageError
 from pyrite.measure import labelled, people
 from pyrite.measure.bench import table_from_bench
 from pyrite.measure.table import FAIL, PASS
-from pyrite.records import SCHEMA_VERSION, VerdictLine
+from pyrite.records import SCHEMA_VERSION, Meta, VerdictLine
 from pyrite.store import labels
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_lines
@@ -28,10 +28,19 @@ def process_of_bench(
     bench: Bench, *, judge: str | None = None, condition: str | None = None, truth: str = "verifier"
 ) -> list[dict[str, Any]]:
     """A block for each judge and condition that has a process. Raises `UsageError` where there is none."""
+    about: dict[str, Meta] = {}
+    broken: list[InputError] = []
+    for name in bench.episode_ids():
+        try:
+            about[name] = bench.meta(name)
+        except InputError as exc:  # it costs its own verdicts, no others
+            broken.append(exc)
     kept: dict[tuple[str, str], dict[tuple[str, int], VerdictLine]] = {}
     for line in _lines(bench):
         if judge in {None, line.judge} and condition in {None, line.condition}:
             kept.setdefault((line.judge, line.condition), {})[line.episode_id, line.run] = line
+    if not kept and broken:
+        raise broken[0]
     if not kept:
         known = sorted({line.judge for line in _lines(bench)})
         raise UsageError(
@@ -41,7 +50,6 @@ def process_of_bench(
             next=f"pyrite judge {bench.root} --judge universal@model=NAME --condition E3-full+claim",
         )
     told = _outcomes(bench, truth)
-    about = {meta.episode_id: meta for meta in bench.metas()}
     agents = {name: meta.agent.name for name, meta in about.items()}
     over = {name: meta.ended_by in OVER_BUDGET for name, meta in about.items()}
     return [
