@@ -78,6 +78,15 @@ def test_an_episode_of_it_is_whole(tmp_path: Path) -> None:
     assert task["instruction"] == f"{TASK}\n\nStart page: https://shop.example/"
 
 
+def test_what_a_killed_import_left_is_written_anew(tmp_path: Path) -> None:
+    fara(tmp_path / "runs", "t1")
+    import_runs(tmp_path / "runs", tmp_path / "bench")
+    bench = Bench(tmp_path / "bench")
+    bench.paths.episode(episode_id("t1")).meta.unlink()
+    assert import_runs(tmp_path / "runs", tmp_path / "bench").new == ["t1"]
+    assert len(list(bench.actions(episode_id("t1")))) == 3
+
+
 def test_what_does_not_fit_together_is_told_and_nothing_is_dropped_unsaid(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     fara(root, "surplus", (1, 2, 3, 4, 5), actions=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -143,6 +144,7 @@ def _task(bench: Bench, task_id: str, instruction: str) -> None:
 
 def _episode(bench: Bench, name: str, task_id: str, run: FaraRun, label: str, agent: str) -> None:
     paths = bench.paths.episode(name)
+    shutil.rmtree(paths.root, ignore_errors=True)  # what a killed import has left of it
     shots = _paired(run)
     for index, shot in enumerate(shots):
         if shot is not None:

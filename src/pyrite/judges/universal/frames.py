@@ -135,7 +135,7 @@ class Shots:
     def _encoded(self, image: int, side: int) -> bytes:
         picture = self._package.image(image)
         if side and max(picture.size) > side:
-            picture.thumbnail((side, side), Pil.Resampling.BICUBIC, reducing_gap=2.0)
+            picture.thumbnail((side, side), Pil.Resampling.BILINEAR, reducing_gap=2.0)
         out = io.BytesIO()
         picture.save(out, "JPEG", quality=self._settings.quality)
         return out.getvalue()
