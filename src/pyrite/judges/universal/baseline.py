@@ -59,7 +59,7 @@ def _schema(rubric: Rubric) -> dict[str, Any]:
         fields: dict[str, Any] = {
             "criterion": {"type": "string", "enum": [one.name]},
             "justification": {"type": "string"},
-            "earned_points": {"type": "number"},
+            "earned_points": {"type": "number", "minimum": 0, "maximum": one.max_points},
         }
         if one.condition is not None:
             fields["is_condition_met"] = {"type": "boolean"}

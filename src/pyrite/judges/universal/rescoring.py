@@ -20,7 +20,7 @@ async def grade(known: Known, instance: int) -> tuple[Grade, ...]:
         "rescoring",
         [Text("\n\n".join(parts))],
         lambda body: read(body, rubric),
-        schema=_schema(len(rubric.criteria)),
+        schema=_schema(rubric),
         about=f"vote {instance + 1}" if instance else "",
         instance=instance,
     )
@@ -96,17 +96,21 @@ def _just(
     return one
 
 
-def _schema(length: int) -> dict[str, Any]:
+def _schema(rubric: Rubric) -> dict[str, Any]:
     loss = {
         "kind": {"type": "string", "enum": ["none", "agent", "outside"]},
         "upstream": {"type": ["integer", "null"]},
         "prevented": {"type": "boolean"},
         "reported": {"type": "boolean"},
     }
-    item = {
-        "applicable_evidence": {"type": "string"},
-        "post_image_justification": {"type": "string"},
-        "post_image_earned_points": {"type": "number"},
-        "loss": reading.shape(loss),
-    }
-    return reading.keyed(dict.fromkeys(range(length), reading.shape(item)))
+    items = {}
+    for index, one in enumerate(rubric.criteria):
+        points = {"type": "number", "minimum": 0, "maximum": one.max_points}
+        fields = {
+            "applicable_evidence": {"type": "string"},
+            "post_image_justification": {"type": "string"},
+            "post_image_earned_points": points,
+            "loss": reading.shape(loss),
+        }
+        items[index] = reading.shape(fields)
+    return reading.keyed(items)
