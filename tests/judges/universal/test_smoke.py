@@ -22,7 +22,7 @@ pytest.importorskip("xllamacpp", reason="needs pip install 'pyrite[local-llm]'")
 if smoke.find() is None:
     pytest.skip(f"needs {smoke.NEXT}", allow_module_level=True)
 
-SMALL = "eyes=ocr,mode=economical,attempts=1,max_tokens=400,max_chars=40,k=1,diagnosis=off"
+SMALL = "eyes=ocr,mode=economical,attempts=2,max_tokens=512,max_chars=40,k=1,diagnosis=off"
 
 
 @pytest.fixture
@@ -59,6 +59,7 @@ def test_three_episodes_end_to_end(bench: Bench, record_property: Callable[[str,
     told = f"{calls} calls, {seconds:.0f} s, {decided} of 3 with an outcome"
     record_property("figure", f"universal with the smoke model, 3 episodes, offline: {told}")
     for line in lines:
+        record_property("reason", line.reason)
         process = (line.model_extra or {})["process"]
         assert process["calls"]["relevance"] >= 1
         assert process["calls"]["actions_only"] == 1

@@ -104,6 +104,23 @@ def test_options_are_read_and_refused() -> None:
     assert labelled.judge.supports("E3-full+claim+thoughts")
 
 
+def test_schemas_hold_the_form_of_every_answer_and_bound_it_for_small_models(tmp_path: Path) -> None:
+    calls, small = Script(), Script()
+    judged(package(tmp_path, [1, 2]), calls)
+    judged(package(tmp_path, [1, 2]), small, "max_chars=40")
+    without = {r.system for r in calls.sent if r.schema is None}
+    assert without == {prompts.load("dependencies")}
+    (free,) = {json.dumps(r.schema) for r in calls.sent if r.system == prompts.load("rescoring")}
+    (tight,) = {json.dumps(r.schema) for r in small.sent if r.system == prompts.load("rescoring")}
+    assert "maxLength" not in free
+    assert '"type": "number", "minimum": 0, "maximum": 3' in free
+    assert '"type": "string", "maxLength": 40' in tight
+    assert '"type": "integer", "minimum": 0, "maximum": 3' in tight
+    off = Script()
+    judged(package(tmp_path, [1, 2]), off, "schema=off")
+    assert all(r.schema is None for r in off.sent)
+
+
 def test_config_changes_with_every_option() -> None:
     seen = {
         make(f"universal@{option}", calls=Script()).config

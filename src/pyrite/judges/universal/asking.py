@@ -169,11 +169,16 @@ def again(first: Request, attempt: int, most: int, why: str) -> Request:
 
 
 def bounded(schema: Any, most: int) -> Any:
-    """The schema with a bound on the characters of every free text; 0 bounds none."""
+    """The schema for a model that does not end and cannot count: texts of so many characters, whole points.
+
+    0 leaves it as it is.
+    """
     if not most or not isinstance(schema, dict):
         return schema
     if schema.get("type") == "string" and "enum" not in schema:
         return {**schema, "maxLength": most}
+    if schema.get("type") == "number" and schema.get("maximum", 0) >= 1:
+        return {**schema, "type": "integer", "maximum": int(schema["maximum"])}
     return {
         key: {name: bounded(one, most) for name, one in value.items()}
         if key == "properties"

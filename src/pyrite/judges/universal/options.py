@@ -95,7 +95,7 @@ class Settings:
     """Bytes above which a PNG is sent as JPEG; scaled pictures always are."""
     max_tokens: int
     max_chars: int
-    """Of each text in an answer, held by the schema; 0 is no bound. For small models, which do not end."""
+    """Of each text in an answer, and points whole, held by the schema: for small models. 0 is no bound."""
     threshold: float
     temperature: float | None
 
