@@ -114,7 +114,7 @@ def test_schemas_hold_the_form_of_every_answer_and_bound_it_for_small_models(tmp
     (tight,) = {json.dumps(r.schema) for r in small.sent if r.system == prompts.load("rescoring")}
     assert "maxLength" not in free
     assert '"type": "number", "minimum": 0, "maximum": 3' in free
-    assert '"type": "string", "maxLength": 40' in tight
+    assert '"type": "string", "minLength": 1, "maxLength": 40' in tight
     assert '"type": "integer", "minimum": 0, "maximum": 3' in tight
     off = Script()
     judged(package(tmp_path, [1, 2]), off, "schema=off")

@@ -176,7 +176,9 @@ def bounded(schema: Any, most: int) -> Any:
     if not most or not isinstance(schema, dict):
         return schema
     if schema.get("type") == "string" and "enum" not in schema:
-        return {**schema, "maxLength": most}
+        return {**schema, "minLength": 1, "maxLength": most}
+    if schema.get("type") == "array":
+        schema = {"maxItems": 2, **schema}
     if schema.get("type") == "number" and schema.get("maximum", 0) >= 1:
         return {**schema, "type": "integer", "maximum": int(schema["maximum"])}
     return {

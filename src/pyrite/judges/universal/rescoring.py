@@ -97,9 +97,10 @@ def _just(
 
 
 def _schema(rubric: Rubric) -> dict[str, Any]:
+    numbers = list(range(len(rubric.criteria)))
     loss = {
         "kind": {"type": "string", "enum": ["none", "agent", "outside"]},
-        "upstream": {"type": ["integer", "null"]},
+        "upstream": {"anyOf": [{"type": "integer", "enum": numbers}, {"type": "null"}]},
         "prevented": {"type": "boolean"},
         "reported": {"type": "boolean"},
     }

@@ -55,7 +55,7 @@ _ITEM: dict[str, Any] = {
         "description": {"type": "string"},
         "max_points": {"type": "number"},
         "post_image_justification": {"type": "string"},
-        "post_image_earned_points": {"type": "number"},
+        "post_image_earned_points": {"type": "number", "enum": [0]},
     },
     "additionalProperties": False,
 }
