@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,41 @@ def test_ten_thousand_episodes_of_twenty_images_stay_under_500_mb() -> None:
     found = re.search(r"(\d+) MB at most", done.stdout)
     assert found is not None
     assert int(found[1]) < 500
+
+
+@pytest.mark.slow
+def test_universal_is_small_and_holds_its_limits(record_property: Callable[[str, str], None]) -> None:
+    """300 steps and 12 criteria: little memory, never more requests in flight than are allowed."""
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "universal.py"),
+        "--steps",
+        "300",
+        "--criteria",
+        "12",
+    ]
+    done = subprocess.run(
+        [*command, "--in-flight", "8", "--latency", "0.01", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for one in json.loads(done.stdout)["modes"]:
+        record_property("figure", f"universal, 300 steps, 12 criteria, {one['mode']}: {one['rss_mb']} MB")
+        assert one["rss_mb"] < 500
+        assert one["most_in_flight"] <= 8
+        assert one["images"] > 300
+
+
+@pytest.mark.slow
+def test_universal_needs_no_more_than_the_released_code() -> None:
+    command = [sys.executable, str(ROOT / "benchmarks" / "universal.py"), "--latency", "0.05", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    strict, thrifty, _ = found["modes"]
+    released = found["released"]
+    for key in ("calls", "image_mb", "characters", "rss_mb"):
+        assert strict[key] <= released[key], key
+    assert thrifty["characters"] <= 0.4 * released["characters"]

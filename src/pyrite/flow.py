@@ -19,6 +19,8 @@ from pyrite.episodes import jobs, shipped
 from pyrite.episodes.jobs import Recording
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence.packing import Packing
+from pyrite.formats.fara_bench import import_runs
+from pyrite.formats.fara_scores import Scores, write_scores
 from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
 from pyrite.measure import compare as comparing
@@ -28,6 +30,7 @@ from pyrite.measure.finding import finding
 from pyrite.measure.measure import measure_table, undecided
 from pyrite.measure.plan import plan as plan_sizes
 from pyrite.measure.plan import plan_table
+from pyrite.measure.process import process_of_bench
 from pyrite.measure.vote import Policy
 from pyrite.metrics.intervals import LEVEL
 from pyrite.metrics.plan import POWER
@@ -71,11 +74,14 @@ __all__ = [
     "compare_benches",
     "compare_table",
     "demo",
+    "diagnose",
     "ensemble",
     "ensembles_of",
     "export",
+    "export_scores",
     "gate",
     "gate_table",
+    "import_runs",
     "judge",
     "measure",
     "measure_table",
@@ -402,3 +408,21 @@ def _judge_planned(plan: Plan, root: Path, force: bool, workers: int | None, wat
 def demo(root: Path) -> Bench:
     """Lay out the shipped episodes, without their outcomes. The other stages do the rest."""
     return shipped.unpack(root)
+
+
+def diagnose(
+    root: Path, *, judge: str | None = None, condition: str | None = None, truth: str = "verifier"
+) -> list[dict[str, Any]]:
+    """What verdicts with a process say: scores, their spread over runs, kinds of failure, over budget."""
+    bench = Bench(root)
+    bench.require_episodes()
+    return process_of_bench(bench, judge=judge, condition=condition, truth=truth)
+
+
+def export_scores(
+    root: Path, label: str, out: Path, *, condition: str | None = None, success: str = "outcome"
+) -> Scores:
+    """Write a judge's graded verdicts as score files of fara, a folder a trajectory."""
+    bench = Bench(root)
+    bench.require_episodes()
+    return write_scores(bench, label, out, condition=condition, success=success)

@@ -27,6 +27,7 @@ ON_A_BENCH = [
     "experiment",
     "train-orm",
     "measure",
+    "diagnose",
     "compare",
     "plan",
     "gate",
@@ -55,6 +56,7 @@ ELSEWHERE = {
     "label",
     "schema",
     "export",
+    "import",
 }
 """Verbs that take something other than a bench; their own tests hold them to the rules."""
 PYRITE = [sys.executable, "-m", "pyrite"]

@@ -47,6 +47,7 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
     "numbers": {
         "measure": ("pyrite.cli.numbers:measure", "FPR, FDR, TPR, kappa ... of judges against truth."),
         "compare": ("pyrite.cli.pairs:compare", "Judges of a bench, or agents of two: do they differ?"),
+        "diagnose": ("pyrite.cli.foreign:diagnose", "How agents went about it: scores, kinds of failure."),
         "plan": ("pyrite.cli.pairs:plan", "How many tasks and episodes a question needs."),
         "gate": ("pyrite.cli.gate:gate", "May this judge be a reward? Ten lines, by one-sided bounds."),
         "report": ("pyrite.cli.numbers:report", "Write report.json and one self-contained report.html."),
@@ -55,7 +56,8 @@ VERBS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("pyrite.cli.all:run", "Every stage, from one configuration; resumable."),
     },
     "files": {
-        "export": ("pyrite.cli.export:export", "Write tasks as plain folders, or as Harbor tasks."),
+        "import": ("pyrite.cli.foreign:import_", "Read trajectories of fara into a bench."),
+        "export": ("pyrite.cli.export:export", "Write tasks as folders or for Harbor; score files of fara."),
         "manifest": ("pyrite.cli.files:manifest", "Write or check the digests of every file of a bench."),
         "schema": ("pyrite.cli.files:schema", "Print the JSON Schema of a record."),
     },

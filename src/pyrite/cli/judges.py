@@ -136,7 +136,9 @@ def judge(
         screen.result(judging_text.judging_text(judging, bench, dry=dry_run))
         if asking.options.local is not None:
             screen.result(f"model    {asking.options.local}")
-    return 4 if judging.missing and not dry_run else 0
+    if judging.missing and not dry_run:
+        return 4
+    return 3 if judging.undecided else 0
 
 
 @click.command(

@@ -41,6 +41,8 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
             lines.append(f"{_INDENT}{count(one.old, 'old verdict')} could not be had anew and stayed")
         lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
         lines += [f"{_INDENT}{n} declined: {reason}" for reason, n in one.declined.items()]
+        if one.undecided:
+            lines.append(f"{_INDENT}{one.undecided} without an outcome: the lines say which step failed")
     lines += broken_lines(judging.broken) + unswappable_lines(judging.unswappable)
     if judging.spent is not None:
         lines.append(f"calls    {_spent(judging.spent)}")
@@ -60,7 +62,7 @@ def _cost(cost: Cost) -> list[str]:
         few = f"{cost.fewest:,} to " if cost.fewest < cost.calls else ""
         known = "images and tokens depend on the answers; what is cached is not asked again"
         lines = [f"{_INDENT}{few}{count(cost.calls, 'call')}: {known}"] if cost.calls else []
-        return lines + _unpriced(cost)
+        return [*lines, *(f"  {line}" for line in cost.table), *_unpriced(cost)]
     calls = f"{count(cost.calls, 'call')} ({cost.cached} more are cached), {count(cost.images, 'image')}"
     tokens = f"about {cost.input_tokens:,} tokens in, at most {cost.output_tokens:,} out"
     dollars = f"; at most ${cost.dollars:,.2f}" if cost.dollars is not None else "; --price tells dollars"

@@ -54,6 +54,8 @@ class Reply:
     """What the judge's model answered, as JSON; the runner keeps it as raw/<sha256>.json."""
     model: str | None = None
     prompt_sha256: str | None = None
+    process: dict[str, Any] | None = None
+    """How it came to its verdict, as JSON, where a judge grades the way there too: the line's `process`."""
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ JUDGES = Registry(
         "aer-c": "pyrite.judges.baselines.aer:AerC",
         "aer-v": "pyrite.judges.baselines.aer:AerV",
         "nnetnav": "pyrite.judges.baselines.nnetnav:NNetNav",
+        "universal": "pyrite.judges.universal:Universal",
         "reward-http": "pyrite.judges.reward_http:RewardHttp",
         "reward-hf": "pyrite.judges.reward_hf:RewardHf",
     },

@@ -38,6 +38,7 @@ def line(
             model=clean(reply.model),
             usage=clean(reply.usage),
             raw=clean(reply.raw),
+            process=clean(reply.process),
         )
     return VerdictLine(
         episode_id=entry.episode_id,
@@ -57,6 +58,7 @@ def line(
         usage=reply.usage,
         latency_s=round(latency_s, 4),
         raw=None if reply.raw is None else _keep(paths, labelled, reply.raw),
+        **({} if reply.process is None else {"process": reply.process}),
     )
 
 

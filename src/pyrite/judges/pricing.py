@@ -35,6 +35,8 @@ class Cost:
     """The most that all answers may have."""
     dollars: float | None = None
     """The most that it may cost by the price given; None without one."""
+    table: tuple[str, ...] = ()
+    """The calls of a judge of several by step, as lines of text, where it says so."""
     unpriced: int = 0
     """Verdicts whose requests cannot be made yet: not packed, or their screens are still to be read."""
 
@@ -45,12 +47,10 @@ async def cost(
     """Price the (package, run) pairs of a judge; None for a judge that sends no requests to a model."""
     if labelled.calls is None:
         return None
-    found = Cost(unpriced=unpacked)
     between: CallsFor | None = getattr(labelled.judge, "calls_for", None)
     if between is not None:
-        counts = [between(load(bench, entry)) for entry, _ in todo]
-        found.fewest, found.calls = sum(low for low, _ in counts), sum(high for _, high in counts)
-        return found
+        return _several(bench, labelled, between, todo, unpacked)
+    found = Cost(unpriced=unpacked)
     make = getattr(labelled.judge, "request", None)
     if make is None:
         return None
@@ -75,3 +75,22 @@ async def cost(
     if options.price is not None:
         found.dollars = options.price.dollars(found.input_tokens, found.output_tokens)
     return found
+
+
+def _several(
+    bench: Bench,
+    labelled: Labelled,
+    between: CallsFor,
+    todo: Iterable[tuple[EvidenceEntry, int]],
+    unpacked: int,
+) -> Cost:
+    """The fewest and the most calls; what they are made of is known only once the first are answered."""
+    shown = [(load(bench, entry), run) for entry, run in todo]
+    counts = [between(evidence) for evidence, _ in shown]
+    table = getattr(labelled.judge, "calls_table", None)
+    return Cost(
+        calls=sum(most for _, most in counts),
+        fewest=sum(fewest for fewest, _ in counts),
+        table=tuple(table(shown)) if table is not None and shown else (),
+        unpriced=unpacked,
+    )

@@ -53,6 +53,8 @@ class Asked:
     missing: int = 0
     old: int = 0
     """Verdicts that were to be given anew and were not: the old ones are still there."""
+    undecided: int = 0
+    """New verdicts of a judge that grades the process, without an outcome: a step of it failed."""
     why_missing: dict[str, int] = field(default_factory=dict)
     """Reason -> how many episodes have no verdict for it."""
     declined: dict[str, int] = field(default_factory=dict)
@@ -79,6 +81,11 @@ class Judging:
     def obtained(self) -> int:
         """Verdicts that are there now."""
         return sum(one.new + one.kept for one in self.asked)
+
+    @property
+    def undecided(self) -> int:
+        """New verdicts without an outcome, of judges that grade the process."""
+        return sum(one.undecided for one in self.asked)
 
     @property
     def missing(self) -> int:
@@ -354,6 +361,7 @@ class _Stream:
         else:
             self._append((labelled.label, entry.condition), line)
             asked.new += 1
+            asked.undecided += reply.process is not None and reply.process.get("outcome") is None
         self._watch.tick(f"{labelled.label} {entry.condition} {entry.episode_id}")
 
     def _append(self, place: tuple[str, str], line: VerdictLine) -> None:

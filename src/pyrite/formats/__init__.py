@@ -1,0 +1,1 @@
+"""Formats of other harnesses, read and written: one file a format."""

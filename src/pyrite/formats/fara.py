@@ -1,0 +1,223 @@
+"""Trajectory folders of fara and webeval: one folder a task, read as they lie on disk.
+
+    web_surfer.log  <task>_answer.json  screenshot_1.png …  [times.json]  [task_data.json]  [scores/…]
+
+Both forms of the log are read: one JSON object an action, or lines of text. Everything in a folder is
+foreign: bounded, never followed out of it, and what does not fit together is told in `notes`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pyrite.errors import InputError
+from pyrite.store.bench import inside
+from pyrite.store.jsonl import read_bounded
+
+End = Literal["terminated", "over budget", "aborted"]
+NO_ANSWER = "<no_answer>"
+LOG, TIMES, TASK_DATA = "web_surfer.log", "times.json", "task_data.json"
+MAX_LOG_BYTES = 64 << 20
+MAX_ACTIONS = 2_000
+EXPECTED = "a folder with web_surfer.log and one file named *_answer.json"
+_SHOT = re.compile(r"^screenshot_?(\d+)\.png$")
+_NUMBER = re.compile(r"(\d+)(?=\.\w+$)")
+_TEXT_ACTION = re.compile(r"Action #\d+: executing tool '?([\w.]+)'? with arguments (\{.*\})\s*$", re.DOTALL)
+_TEXT_THOUGHT = re.compile(r"Thought #\d+:\s*(.*)$", re.DOTALL)
+_THOUGHTS = ("state_description", "thoughts", "reasoning")
+_RENAMED = {"stop_execution": "terminate", "stop_and_answer_question": "terminate"}
+
+
+@dataclass(frozen=True)
+class FaraAction:
+    """One action as it was logged."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    """Without what the agent thought."""
+    thought: str | None
+    url: str | None = None
+
+
+@dataclass(frozen=True)
+class FaraRun:
+    """One trajectory."""
+
+    folder: Path
+    task: str | None
+    """None where the folder does not say."""
+    start_url: str
+    actions: tuple[FaraAction, ...]
+    screenshots: tuple[Path | None, ...]
+    """In order of time; the n-th shows the state before the n-th action, one more the state at the end.
+    None: it is listed and not there."""
+    final_answer: str | None
+    end: End
+    started: float | None
+    notes: tuple[str, ...]
+    """What does not fit together."""
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder is a trajectory of fara."""
+    return (folder / LOG).is_file() or bool(list(folder.glob("*_answer.json")))
+
+
+def runs(root: Path) -> list[Path]:
+    """The trajectories at or below a folder, sorted; `InputError` where there is none."""
+    if is_run(root):
+        return [root]
+    found = sorted({path.parent for path in root.rglob("*_answer.json")}) if root.is_dir() else []
+    if not found:
+        what = "no trajectory in it" if root.is_dir() else "no such folder"
+        raise InputError(what, where=str(root), expected=EXPECTED)
+    return found
+
+
+def read(folder: Path) -> FaraRun:
+    """Read one trajectory. Raises `InputError` where it cannot be used at all."""
+    answers = sorted(folder.glob("*_answer.json"))
+    if len(answers) != 1:
+        raise InputError(f"{len(answers)} files named *_answer.json", where=str(folder), expected="one")
+    answer = _object(answers[0])
+    data = _object(folder / TASK_DATA) if (folder / TASK_DATA).is_file() else {}
+    times = _object(folder / TIMES) if (folder / TIMES).is_file() else {}
+    actions = _actions(folder / LOG)
+    shots, notes = _screenshots(folder, answer)
+    said = answer.get("final_answer", NO_ANSWER)
+    final = said if isinstance(said, str) and said != NO_ANSWER else None
+    aborted = answer.get("is_aborted") is True
+    end: End = "aborted" if aborted else "terminated" if final is not None else "over budget"
+    extra = len(shots) - len(actions)
+    if extra > 1 or extra < 0:
+        notes.append(f"{len(actions)} actions and {len(shots)} screenshots")
+    task = next((data[key] for key in ("task_proposal", "task_summary") if _said(data.get(key))), None)
+    start = data.get("init_url")
+    started = times.get("start_time")
+    real = isinstance(started, int | float) and not isinstance(started, bool) and 0 < started < 1 << 40
+    return FaraRun(
+        folder,
+        task,
+        start if isinstance(start, str) else "",
+        tuple(actions),
+        tuple(shots),
+        final,
+        end,
+        float(started) if real else None,  # type: ignore[arg-type]
+        tuple(notes),
+    )
+
+
+def _said(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_bounded(path, MAX_LOG_BYTES))
+    except (ValueError, RecursionError):
+        raise InputError("not JSON", where=str(path), expected="one JSON object") from None
+    if not isinstance(found, dict):
+        raise InputError(f"it holds a {type(found).__name__}", where=str(path), expected="one JSON object")
+    return found
+
+
+def _actions(path: Path) -> list[FaraAction]:
+    """The structured lines where there are any, else those of text."""
+    lines = _lines(path)
+    found = [one for line in lines if (one := _structured(line)) is not None]
+    found = found or _texts(lines)
+    if len(found) > MAX_ACTIONS:
+        raise InputError(f"{len(found)} actions", where=str(path), expected=f"at most {MAX_ACTIONS}")
+    return found
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    found = []
+    text = read_bounded(path, MAX_LOG_BYTES).decode("utf-8", "replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            body = json.loads(line)
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise InputError("no JSON object", where=f"{path}:{number}", expected="one JSON object a line")
+        found.append(body)
+    return found
+
+
+def _structured(line: Mapping[str, Any]) -> FaraAction | None:
+    """One action; lines without one are summaries."""
+    arguments, name = line.get("arguments"), line.get("action")
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        return None
+    inner = arguments.get("action")
+    url = line.get("url")
+    return _action(inner if isinstance(inner, str) else name, arguments, url if _said(url) else None)
+
+
+def _action(
+    name: str, arguments: Mapping[str, Any], url: str | None, thought: str | None = None
+) -> FaraAction:
+    said = [str(arguments[key]) for key in _THOUGHTS if arguments.get(key)]
+    kept = {key: value for key, value in arguments.items() if key not in {*_THOUGHTS, "action"}}
+    thought = thought or ("\n".join(said) if said else None)
+    return FaraAction(_RENAMED.get(name, name), kept, thought, url)
+
+
+def _texts(lines: list[dict[str, Any]]) -> list[FaraAction]:
+    found, thought = [], None
+    for line in lines:
+        message = line.get("message")
+        if not isinstance(message, str):
+            continue
+        if (match := _TEXT_THOUGHT.search(message)) is not None and "Action #" not in message:
+            thought = match[1].strip() or None
+        elif (match := _TEXT_ACTION.search(message)) is not None:
+            try:
+                arguments = json.loads(match[2])
+            except (ValueError, RecursionError):
+                arguments = {"text": match[2]}
+            inner = arguments.get("action")
+            name = inner if isinstance(inner, str) else match[1]
+            found.append(_action(name, arguments, None, thought))
+            thought = None
+    return found
+
+
+def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | None], list[str]]:
+    """Those that the answer lists; without a list, those that lie there. In order of their numbers."""
+    listed = answer.get("screenshots")
+    there = {path.name for path in folder.iterdir() if _SHOT.match(path.name)}
+    notes = []
+    if isinstance(listed, list) and listed:
+        names = [Path(str(name)).name for name in listed[: MAX_ACTIONS + 2]]
+        surplus = len(there - set(names))
+        if surplus:
+            notes.append(f"{surplus} screenshots lie there and are not listed")
+    else:
+        names = list(there)
+    names.sort(key=_number)
+    found: list[Path | None] = []
+    for name in names:
+        path = inside(folder, name)
+        found.append(path if path.is_file() else None)
+        if found[-1] is None:
+            notes.append(f"{name} is listed and not there")
+    return found, notes
+
+
+def _number(name: str) -> tuple[int, str]:
+    match = _NUMBER.search(name)
+    return (int(match[1]) if match else -1, name)

@@ -1,0 +1,232 @@
+"""From trajectory folders of fara to a bench: an episode a folder, a task a text, nothing lost unsaid."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pyrite.errors import InputError, UsageError
+from pyrite.formats.fara import FaraAction, FaraRun, read, runs
+from pyrite.pool import Silent, Watch
+from pyrite.records import SCHEMA_VERSION, ActionLine, Agent, Benchmark, EndedBy, Meta
+from pyrite.store.bench import Bench, now
+from pyrite.store.images import read_image
+from pyrite.store.jsonl import append_lines, read_bounded, write_bytes, write_json, write_record
+
+VERIFY = '''"""There is no verifier: the end state of this task was not recorded."""
+print('{"pass": null, "cause": "verifier_says_unknown", "category": null, "diagnostics": {}}')
+'''
+_ENDED: Mapping[str, EndedBy] = {
+    "terminated": "done",
+    "over budget": "step_limit",
+    "aborted": "environment_lost",
+}
+
+
+@dataclass
+class Imported:
+    """What became of the folders."""
+
+    bench: str
+    new: list[str] = field(default_factory=list)
+    """Episodes, by folder name."""
+    kept: int = 0
+    ends: dict[str, int] = field(default_factory=dict)
+    """terminated, over budget, aborted -> episodes."""
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    """Folder -> what does not fit together in it."""
+    broken: dict[str, str] = field(default_factory=dict)
+    """Folders that are no episode, with the reason."""
+
+
+def import_runs(
+    source: Path,
+    out: Path,
+    *,
+    agent: str = "fara",
+    tasks: Path | None = None,
+    watch: Watch | None = None,
+) -> Imported:
+    """Write the trajectories at or below a folder into a bench; what is there already is kept.
+
+    `tasks`: a file with the texts of tasks by id, such as WebTailBench's, for folders that do not say.
+    Raises `InputError` where not one of them can be read.
+    """
+    folders = runs(source)
+    texts = task_texts(tasks) if tasks is not None else {}
+    bench = Bench.create(out)
+    done = Imported(str(out))
+    watch = watch or Silent()
+    watch.total = len(folders)
+    with bench.exclusive():
+        there = set(bench.episode_ids())
+        for folder in folders:
+            label = str(folder.relative_to(source)) if folder != source else folder.name
+            try:
+                run = read(folder)
+                _write(bench, run, label, agent, texts, there, done)
+            except InputError as exc:
+                done.broken[label] = f"{exc.where}: {exc.what}" if exc.where else exc.what
+            watch.tick(label)
+    if not done.new and not done.kept:
+        first, why = next(iter(done.broken.items()))
+        raise InputError(f"none of {len(folders)} folders can be read; {first}: {why}", where=str(source))
+    return done
+
+
+def task_texts(path: Path) -> dict[str, tuple[str, str]]:
+    """Task id -> text and start page, out of JSON lines (also .gz) with id and ques, or task_summary."""
+    from pyrite.judges.universal.given import rows
+
+    found = {}
+    for row in rows(path):
+        name = row.get("id") or row.get("task_id")
+        text = next((row[key] for key in ("ques", "task_summary", "confirmed_task") if row.get(key)), None)
+        if name and isinstance(text, str):
+            found[str(name)] = (text.strip(), str(row.get("web") or row.get("init_url") or ""))
+    if not found:
+        raise UsageError("no task in it", where=str(path), expected="id and ques, or id and task_summary")
+    return found
+
+
+def episode_id(label: str) -> str:
+    """Opaque, and the same whenever a folder of this name is read.
+
+    >>> episode_id("united_13")
+    'ep_2cc4f41f9cd4'
+    """
+    return "ep_" + hashlib.sha256(label.encode()).hexdigest()[:12]
+
+
+def _write(
+    bench: Bench,
+    run: FaraRun,
+    label: str,
+    agent: str,
+    texts: Mapping[str, tuple[str, str]],
+    there: set[str],
+    done: Imported,
+) -> None:
+    name = episode_id(label)
+    text, start = texts.get(run.name, (run.task, run.start_url))
+    if text is None:
+        raise InputError(
+            "the text of its task is not known",
+            expected="task_data.json with task_proposal, or --tasks FILE",
+        )
+    if not run.screenshots or run.screenshots[0] is None:
+        raise InputError("the first screenshot is not there", expected="screenshot_1.png")
+    done.ends[run.end] = done.ends.get(run.end, 0) + 1
+    if run.notes:
+        done.notes[label] = list(run.notes)
+    if name in there:
+        done.kept += 1
+        return
+    instruction = f"{text}\n\nStart page: {start}" if start.strip() else text
+    task_id = "fara-" + hashlib.sha256(instruction.encode()).hexdigest()[:12]
+    _task(bench, task_id, instruction)
+    _episode(bench, name, task_id, run, label, agent)
+    done.new.append(label)
+
+
+def _task(bench: Bench, task_id: str, instruction: str) -> None:
+    folder = bench.paths.tasks / task_id
+    if not (folder / "task.json").is_file():
+        write_bytes(folder / "verify.py", VERIFY.encode())
+        write_json(folder / "task.json", {"instruction": instruction, "family": "fara", "domain": "web"})
+
+
+def _episode(bench: Bench, name: str, task_id: str, run: FaraRun, label: str, agent: str) -> None:
+    paths = bench.paths.episode(name)
+    shutil.rmtree(paths.root, ignore_errors=True)  # what a killed import has left of it
+    shots = _paired(run)
+    for index, shot in enumerate(shots):
+        if shot is not None:
+            write_bytes(paths.screens / f"{index:03d}.png", read_image(shot))
+    lines = []
+    for step, action in enumerate(run.actions, 1):
+        shot = shots[step] if step < len(shots) else None
+        screen = None if shot is None else f"screens/{step:03d}.png"
+        lines.append(_line(step, action, screen))
+    append_lines(paths.actions, lines)
+    started = now() if run.started is None else _time(run.started)
+    meta = Meta(
+        schema_version=SCHEMA_VERSION,
+        episode_id=name,
+        task_id=task_id,
+        source="natural",
+        agent=Agent(name=agent),
+        n_steps=len(lines),
+        created_at=started,
+        final_message=run.final_answer,
+        ended_by=_ENDED[run.end],
+        lost="the run was aborted" if run.end == "aborted" else None,
+        family="fara",
+        domain="web",
+        benchmark=Benchmark(name="fara", version=""),
+        origin_id=label,
+        **({"notes": list(run.notes)} if run.notes else {}),
+    )
+    write_record(paths.meta, meta)
+
+
+def _paired(run: FaraRun) -> Sequence[Path | None]:
+    """Screen 0 is before the first action, screen n after the n-th; of a surplus the last one is the end."""
+    shots, n = run.screenshots, len(run.actions)
+    if len(shots) > n + 1:
+        return [*shots[:n], shots[-1]]
+    return shots
+
+
+def _line(step: int, action: FaraAction, screen: str | None) -> ActionLine:
+    arguments = dict(action.arguments)
+    point = arguments.get("coordinate")
+    fields: dict[str, Any] = {}
+    plain = {"left_click": "click", "mouse_move": "move"}.get(action.name)
+    if plain and isinstance(point, list) and _is_point(point) and set(arguments) == {"coordinate"}:
+        fields = {"action": plain, "x": float(point[0]), "y": float(point[1])}
+    elif action.name == "visit_url" and set(arguments) == {"url"} and isinstance(arguments["url"], str):
+        fields = {"action": "goto", "url": arguments["url"]}
+    else:
+        said = json.dumps(arguments, ensure_ascii=False, sort_keys=True)
+        fields = {"action": "raw", "text": f"{action.name} {said}"}
+    clean = json.loads(json.dumps(fields).encode("utf-8", "replace"))
+    return ActionLine(step=step, screen=screen, thought=action.thought, **clean)
+
+
+def _is_point(value: list[Any]) -> bool:
+    numbers = [one for one in value if isinstance(one, int | float) and not isinstance(one, bool)]
+    return len(numbers) == len(value) == 2
+
+
+def _time(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return now()
+
+
+def rubrics(source: Path, out: Path) -> int:
+    """Write the rubrics that lie in the folders' task_data.json, without their grades, as one file."""
+    from pyrite.judges.universal.given import ungraded
+
+    lines = []
+    for folder in runs(source):
+        path = folder / "task_data.json"
+        try:
+            data = json.loads(read_bounded(path)) if path.is_file() else {}
+        except (ValueError, RecursionError, InputError):
+            continue
+        task = data.get("task_proposal") or data.get("task_summary") if isinstance(data, dict) else None
+        if task and data.get("precomputed_rubric"):
+            row = {"ques": task, "precomputed_rubric": ungraded(data["precomputed_rubric"])}
+            lines.append(json.dumps(row, ensure_ascii=False))
+    if lines:
+        write_bytes(out, ("\n".join(lines) + "\n").encode("utf-8", "replace"))
+    return len(lines)

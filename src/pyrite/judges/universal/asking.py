@@ -1,0 +1,224 @@
+"""One question of a step to its model: asked, read, and asked again a bounded number of times.
+
+Every attempt is a request of its own, so its answer is in the cache under its key: a verification that was
+killed goes on where it was, and no stored answer is asked for again. A `CallError` is not an attempt:
+the client has repeated what is worth repeating, and what it raises ends the verification without a verdict.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, TypeVar
+
+from pyrite.errors import InputError
+from pyrite.judges.client.base import Answer, Image, Params, Part, Request, Text
+from pyrite.judges.client.calls import Calls, Endpoint
+from pyrite.judges.found import Unsaid, said
+from pyrite.judges.universal import prompts
+from pyrite.judges.universal.options import Settings
+from pyrite.judges.universal.records import StepFailed, Unusable
+from pyrite.records import Status
+
+MAX_TEXT = 200_000
+"""Characters of an answer above which it is not read."""
+INSTANCE = 1_000_000
+"""What the run of a request grows by from one vote to the next: each is a call of its own."""
+_FENCE = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?)\n?[ \t]*\1\s*", re.DOTALL)
+_STOPPED: dict[str, tuple[Status, str]] = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
+    **dict.fromkeys(("content_filter", "refusal"), ("refused", "the model was stopped")),
+    **dict.fromkeys(("tool_calls", "tool_use", "function_call"), ("malformed", "it called a tool")),
+    "error": ("truncated", "its endpoint broke off"),
+}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One call, for the transcript."""
+
+    step: str
+    about: str
+    """What of a step with several calls: the screen, the vote."""
+    attempt: int
+    key: str
+    model: str
+    answer: Answer
+    wrong: str
+    """Why it could not be used; "" where it could."""
+    images: int
+    characters: int
+
+
+@dataclass
+class Log:
+    """All calls of one verification."""
+
+    entries: list[Entry] = field(default_factory=list)
+
+    def sorted(self) -> list[Entry]:
+        """In the order of the steps, whatever came first."""
+        order = {step: i for i, step in enumerate(prompts.STEPS)}
+        return sorted(self.entries, key=lambda one: (order[one.step], one.about, one.attempt))
+
+    def calls(self) -> dict[str, int]:
+        """Step -> calls."""
+        found: dict[str, int] = {}
+        for one in self.sorted():
+            found[one.step] = found.get(one.step, 0) + 1
+        return found
+
+
+class Asker:
+    """Asks for one package in one run."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        large: Endpoint,
+        small: Endpoint,
+        settings: Settings,
+        gate: asyncio.Semaphore,
+        *,
+        run: int,
+        condition: str,
+    ) -> None:
+        """`gate` bounds the calls of the judge that are being made, so that few pictures are in memory."""
+        self._calls, self._large, self._small, self._settings = calls, large, small, settings
+        self._gate, self._run, self._condition = gate, run, condition
+        self.log = Log()
+
+    async def ask(
+        self,
+        step: str,
+        parts: Sequence[Part],
+        read: Callable[[Any], T],
+        *,
+        schema: dict[str, Any] | None,
+        about: str = "",
+        small: bool = False,
+        instance: int = 0,
+        of_task: int | None = None,
+    ) -> T:
+        """What `read` makes of the answer. Raises `StepFailed` after all attempts, `CallError` as it comes.
+
+        `of_task`: the answer depends on the task alone and is shared by all runs and conditions: the number
+        of the drawing.
+        """
+        endpoint = self._small if small else self._large
+        first = Request(
+            endpoint.model,
+            prompts.load(step),
+            tuple(parts),
+            schema=bounded(schema, self._settings.max_chars) if self._settings.schema else None,
+            params=Params(temperature=self._settings.temperature, max_tokens=self._settings.max_tokens),
+            run=(self._run if of_task is None else of_task + 1) + INSTANCE * instance,
+            condition=self._condition if of_task is None else "",
+        )
+        request, wrong = first, Unusable("never asked", "malformed")
+        for attempt in range(1, self._settings.attempts + 1):
+            async with self._gate:
+                await self._encoded(endpoint, request, f"{step} {about}".strip(), attempt)
+                answer = await self._calls.client(endpoint).ask(request)
+            try:
+                value = read(document(answer))
+            except Unusable as exc:
+                self._note(step, about, attempt, request, answer, str(exc))
+                wrong = exc
+                request = again(first, attempt + 1, self._settings.attempts, str(exc))
+            else:
+                self._note(step, about, attempt, request, answer, "")
+                return value
+        name = f"{step} {about}".strip()
+        raise StepFailed(name, str(wrong), wrong.status, self._settings.attempts)
+
+    async def _encoded(self, endpoint: Endpoint, request: Request, name: str, attempt: int) -> None:
+        """Read and encode the pictures of a request beside the event loop, if it is going to be sent."""
+        pictures = [part for part in request.parts if isinstance(part, Image)]
+        if not pictures or self._calls.is_cached(endpoint, request):
+            return
+        try:
+            await asyncio.to_thread(lambda: [part.base64 for part in pictures])
+        except (InputError, OSError) as exc:
+            what = str(exc)[:200] or type(exc).__name__
+            raise StepFailed(name, f"the screen is unreadable: {what}", None, attempt - 1) from exc
+
+    def _note(
+        self, step: str, about: str, attempt: int, request: Request, answer: Answer, wrong: str
+    ) -> None:
+        images = sum(isinstance(part, Image) for part in request.parts)
+        texts = sum(len(part.text) for part in request.parts if isinstance(part, Text))
+        kept = answer.model_copy(update={"logprobs": None})
+        characters = len(request.system) + texts
+        self.log.entries.append(
+            Entry(step, about, attempt, request.key, request.model, kept, wrong, images, characters)
+        )
+
+
+def again(first: Request, attempt: int, most: int, why: str) -> Request:
+    """The same request with a word on what was wrong; no two attempts are the same."""
+    note = (
+        f"This is attempt {attempt} of {most}. The answer before could not be used: {why}. "
+        "Answer with one JSON object of the form that was asked for."
+    )
+    return replace(first, parts=(*first.parts, Text(note)))
+
+
+def bounded(schema: Any, most: int) -> Any:
+    """The schema for a model that does not end and cannot count: texts of so many characters, whole points.
+
+    0 leaves it as it is.
+    """
+    if not most or not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "string" and "enum" not in schema:
+        return {**schema, "minLength": 1, "maxLength": most}
+    if schema.get("type") == "array":
+        schema = {"maxItems": 2, **schema}
+    if schema.get("type") == "number" and schema.get("maximum", 0) >= 1:
+        return {**schema, "type": "integer", "maximum": int(schema["maximum"])}
+    return {
+        key: {name: bounded(one, most) for name, one in value.items()}
+        if key == "properties"
+        else bounded(value, most)
+        for key, value in schema.items()
+    }
+
+
+def document(answer: Answer) -> Any:
+    """The JSON of an answer, alone or in one fence, after the model's thoughts. Raises `Unusable`."""
+    if answer.refusal is not None:
+        raise Unusable("the model refused", "refused")
+    if answer.defect is not None:
+        raise Unusable(answer.defect, "malformed")
+    if (stopped := _STOPPED.get((answer.finish or "").lower())) is not None:
+        raise Unusable(stopped[1], stopped[0])
+    text = answer.text or ""
+    if not text.strip() or len(text) > MAX_TEXT:
+        raise Unusable(f"it has {len(text):,} characters" if text.strip() else "it is empty", "malformed")
+    try:
+        text, _ = said(text)
+    except Unsaid as exc:
+        raise Unusable(str(exc), "truncated" if exc.cut else "malformed") from None
+    fence = _FENCE.fullmatch(text)
+    try:
+        return json.loads(fence[2] if fence else text, object_pairs_hook=_pairs, parse_constant=_constant)
+    except (RecursionError, ValueError) as exc:
+        if isinstance(exc, Unusable):
+            raise
+        raise Unusable("it is not one JSON object", "malformed") from None
+
+
+def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    body = dict(items)
+    if len(body) != len(items):
+        raise Unusable("a key stands twice in one object")
+    return body
+
+
+def _constant(name: str) -> NoReturn:
+    raise Unusable(f"{name} is no number")

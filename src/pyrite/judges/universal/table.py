@@ -1,0 +1,105 @@
+"""How many calls packages take: the published count, and what will be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyrite.judges.universal.frames import frames
+from pyrite.judges.universal.options import Settings
+from pyrite.judges.universal.records import Rubric
+from pyrite.records import Evidence
+
+OF_A_TASK = ("rubric", "dependencies", "task alone")
+"""Steps that all agents and runs of a task share."""
+Given = Callable[[Evidence], Rubric | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Calls of one step about one package."""
+
+    step: str
+    formula: str
+    """As published, for one vote."""
+    published: int | None
+    """The same as a number; None where it depends on a rubric that is not written yet."""
+    fewest: int
+    most: int
+
+
+def rows(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> list[Row]:
+    """A row a step, when every answer can be used at once."""
+    shown, missing = frames(evidence, settings)
+    if any(one.decisive for one in missing):
+        return []
+    screens = max(len(evidence.actions), 1)
+    distinct = len({one.first for one in shown})
+    n = None if rubric is None else len(rubric.criteria)
+    most_looked = distinct if n is None else min(distinct, settings.k * n)
+    looked = None if n is None else min(screens, settings.k * n)
+    fewest, most = (0, 1) if rubric is None else (int(len(rubric.conditional) >= 2),) * 2
+    written, votes = int(rubric is None), settings.votes
+    listed = [
+        Row("rubric", "1", 1, written, written),
+        Row("dependencies", "1", 1, written, written),
+        Row("actions alone", "1", 1, 1, 1),
+        Row("relevance", "M", screens, distinct, distinct),
+        Row("evidence", "S <= K x N", looked, min(1, most_looked), most_looked),
+        Row("conditions", "0 or 1", 1, fewest, most),
+        Row("reality", "1", 1, 1, 1),
+        Row("rescoring", "1", 1, votes, votes),
+        Row("side effects", "1", 1, votes, votes),
+        Row("outcome", "1", 1, votes, votes),
+    ]
+    if settings.diagnosis:
+        for step in ("failures", "task with record", "task alone"):
+            listed.append(Row(step, "not counted", 0, 1, 1))
+    return listed
+
+
+def bounds(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> tuple[int, int]:
+    """Fewest and most calls of one package that is asked about alone."""
+    listed = rows(evidence, settings, rubric)
+    return sum(one.fewest for one in listed), sum(one.most for one in listed)
+
+
+def text(packages: Sequence[tuple[Evidence, int]], settings: Settings, given: Given) -> list[str]:
+    """The calls of all packages and runs, step by step; what a task shares is counted once a task."""
+    totals: dict[str, Row] = {}
+    known: set[tuple[str, str, int]] = set()
+    for evidence, run in packages:
+        for one in rows(evidence, settings, given(evidence)):
+            times = 1
+            if one.step in OF_A_TASK:
+                drawing = run if one.step != "task alone" and not settings.shared_rubric else 0
+                key = (one.step, evidence.instruction, drawing)
+                times = int(key not in known)
+                known.add(key)
+            totals[one.step] = _added(totals.get(one.step), one, times)
+    lines = [f"{'step':<18} {'published':<12} {'calls':>8} {'will be sent':>16}"]
+    lines += [_line(one) for one in totals.values()]
+    published = [one.published for one in totals.values()]
+    whole = Row(
+        "all",
+        "M + S + 8",
+        None if None in published else sum(one or 0 for one in published),
+        sum(one.fewest for one in totals.values()),
+        sum(one.most for one in totals.values()),
+    )
+    return [*lines, _line(whole)]
+
+
+def _added(before: Row | None, one: Row, times: int) -> Row:
+    fewest, most = times * one.fewest, times * one.most
+    if before is None:
+        return Row(one.step, one.formula, one.published, fewest, most)
+    unknown = before.published is None or one.published is None
+    published = None if unknown else (before.published or 0) + (one.published or 0)
+    return Row(one.step, one.formula, published, before.fewest + fewest, before.most + most)
+
+
+def _line(one: Row) -> str:
+    sent = f"{one.fewest:,}" if one.fewest == one.most else f"{one.fewest:,} to {one.most:,}"
+    published = "-" if one.published is None else f"{one.published:,}"
+    return f"{one.step:<18} {one.formula:<12} {published:>8} {sent:>16}"

@@ -1,0 +1,309 @@
+"""Folders of fara in and score files out: both logs, three ends, and everything that may not fit."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from tests.formats.folders import TASK, fara
+from tests.judges.universal.brain import Brain
+from tests.judges.universal.endpoint import BrainServer
+
+from pyrite.cli import run
+from pyrite.errors import InputError
+from pyrite.formats.fara import read, runs
+from pyrite.formats.fara_bench import episode_id, import_runs
+from pyrite.judges.universal.given import load, rubric_of, ungraded
+from pyrite.judges.universal.records import Rubric
+from pyrite.records import Evidence
+from pyrite.store.bench import Bench
+
+
+def shared(*parts: str) -> Path:
+    root = os.environ.get("PYRITE_SHARED") or Path(__file__).resolve().parents[2].parent / "shared"
+    path = Path(root).joinpath("data", *parts)
+    if not path.exists():
+        pytest.skip(f"not there: {path} (set PYRITE_SHARED)")
+    return path
+
+
+@pytest.mark.parametrize("text_log", [False, True])
+def test_both_forms_of_the_log_say_the_same(tmp_path: Path, text_log: bool) -> None:
+    found = read(fara(tmp_path, "t1", text_log=text_log))
+    assert [action.name for action in found.actions] == ["left_click", "left_click", "terminate"]
+    assert [action.thought for action in found.actions] == ["thought 1", "thought 2", "thought 3"]
+    assert dict(found.actions[0].arguments) == {"coordinate": [1, 5]}
+    assert (found.task, found.start_url, found.end) == (TASK, "https://shop.example/", "terminated")
+    assert [path.name for path in found.screenshots if path] == [f"screenshot_{n}.png" for n in (1, 2, 3)]
+    assert found.notes == ()
+
+
+def test_three_ends(tmp_path: Path) -> None:
+    fara(tmp_path / "runs", "done")
+    fara(tmp_path / "runs", "over", answer=None)
+    fara(tmp_path / "runs", "lost", answer=None, aborted=True)
+    imported = import_runs(tmp_path / "runs", tmp_path / "bench")
+    assert imported.ends == {"terminated": 1, "aborted": 1, "over budget": 1}
+    bench = Bench(tmp_path / "bench")
+    ends = {meta.origin_id: (meta.ended_by, meta.final_message) for meta in bench.metas()}
+    assert ends == {
+        "done": ("done", "It costs 39 dollars."),
+        "over": ("step_limit", None),
+        "lost": ("environment_lost", None),
+    }
+    again = import_runs(tmp_path / "runs", tmp_path / "bench")
+    assert (again.new, again.kept) == ([], 3)
+
+
+def test_an_episode_of_it_is_whole(tmp_path: Path) -> None:
+    fara(tmp_path / "runs", "t1", (1, 2, 3, 4), actions=3)
+    import_runs(tmp_path / "runs", tmp_path / "bench", agent="fara-7b")
+    bench = Bench(tmp_path / "bench")
+    name = episode_id("t1")
+    meta = bench.meta(name)
+    assert (meta.source, meta.agent.name, meta.n_steps) == ("natural", "fara-7b", 3)
+    assert meta.created_at == "2025-11-10T21:14:36Z"
+    lines = list(bench.actions(name))
+    assert [(line.action, line.x, line.screen) for line in lines] == [
+        ("click", 1.0, "screens/001.png"),
+        ("click", 2.0, "screens/002.png"),
+        ("raw", None, "screens/003.png"),
+    ]
+    assert lines[2].text == 'terminate {"answer": "It costs 39 dollars."}'
+    task = json.loads(next(bench.paths.tasks.glob("*/task.json")).read_text())
+    assert task["instruction"] == f"{TASK}\n\nStart page: https://shop.example/"
+
+
+def test_what_a_killed_import_left_is_written_anew(tmp_path: Path) -> None:
+    fara(tmp_path / "runs", "t1")
+    import_runs(tmp_path / "runs", tmp_path / "bench")
+    bench = Bench(tmp_path / "bench")
+    bench.paths.episode(episode_id("t1")).meta.unlink()
+    assert import_runs(tmp_path / "runs", tmp_path / "bench").new == ["t1"]
+    assert len(list(bench.actions(episode_id("t1")))) == 3
+
+
+def test_what_does_not_fit_together_is_told_and_nothing_is_dropped_unsaid(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    fara(root, "surplus", (1, 2, 3, 4, 5), actions=2)
+    fara(root, "few", (1, 2), actions=5)
+    gone = fara(root, "gone", (1, 2, 3, 4))
+    (gone / "screenshot_3.png").unlink()
+    extra = fara(root, "extra", (1, 2))
+    Image.new("RGB", (8, 8)).save(extra / "screenshot_3.png")
+    imported = import_runs(root, tmp_path / "bench")
+    assert imported.notes == {
+        "surplus": ["2 actions and 5 screenshots"],
+        "few": ["5 actions and 2 screenshots"],
+        "gone": ["screenshot_3.png is listed and not there"],
+        "extra": ["1 screenshots lie there and are not listed"],
+    }
+    bench = Bench(tmp_path / "bench")
+    shown = {name: [line.screen for line in bench.actions(episode_id(name))] for name in imported.notes}
+    assert shown["surplus"] == ["screens/001.png", "screens/002.png"], "the last screenshot is the end"
+    assert shown["few"] == ["screens/001.png", None, None, None, None]
+    assert shown["gone"] == ["screens/001.png", None, "screens/003.png", None]
+    last = bench.paths.episode(episode_id("surplus")).screens / "002.png"
+    with Image.open(last) as picture:
+        assert picture.convert("RGB").getpixel((0, 0)) == (25, 0, 0)
+
+
+def test_what_cannot_be_read_is_named_and_the_others_are_taken(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    fara(root, "good")
+    (fara(root, "no-log") / "web_surfer.log").write_text("not json\n", encoding="utf-8")
+    fara(root, "no-task", task=None)
+    two = fara(root, "two-answers")
+    (two / "b_answer.json").write_text("{}", encoding="utf-8")
+    (fara(root, "first-gone") / "screenshot_1.png").unlink()
+    (fara(root, "bad-answer") / "bad-answer_final_answer.json").write_text("[1]", encoding="utf-8")
+    out = fara(root, "leaves")
+    (out / "screenshot_2.png").unlink()
+    (out / "screenshot_2.png").symlink_to("/etc/hostname")
+    imported = import_runs(root, tmp_path / "bench")
+    assert imported.new == ["good"]
+    assert set(imported.broken) == {"no-log", "no-task", "two-answers", "first-gone", "bad-answer", "leaves"}
+    assert "leaves the episode" in imported.broken["leaves"]
+    with pytest.raises(InputError, match="no trajectory"):
+        runs(tmp_path / "bench" / "episodes")
+    with pytest.raises(InputError, match="no such folder"):
+        runs(tmp_path / "none")
+
+
+def test_texts_of_tasks_from_a_file(tmp_path: Path) -> None:
+    fara(tmp_path / "runs", "united_13", task=None)
+    tasks = shared("webtailbench-rubrics", "webtailbench_v1_609.jsonl.gz")
+    assert import_runs(tmp_path / "runs", tmp_path / "bench", tasks=tasks).new == ["united_13"]
+
+
+def test_every_published_rubric_can_be_used() -> None:
+    known = load(shared("webtailbench-rubrics", "webtailbench_v1_609.jsonl.gz"))
+    found = [rubric_of(known, task) for task in known]
+    good = [one for one in found if isinstance(one, Rubric)]
+    assert (len(found), len(good)) == (len(known), len(known))
+    assert len(known) >= 600
+    assert sum(len(one.criteria) for one in good) / len(good) == pytest.approx(4.3, abs=0.05)
+    assert sum(bool(one.conditional) for one in good) == 58
+
+
+def test_a_tsv_of_rubrics(tmp_path: Path) -> None:
+    item = {"criterion": "a", "description": "b", "max_points": 2, "justification": "", "earned_points": ""}
+    path = tmp_path / "bench.tsv"
+    cell = json.dumps({"items": [item]}).replace('"', '""')
+    path.write_text(
+        f'id\ttask_summary\tinit_url\tprecomputed_rubric\nx\tFind it\t\t"{cell}"\n', encoding="utf-8"
+    )
+    found = rubric_of(load(path), "Find  it\n\nStart page: https://a.example/")
+    assert isinstance(found, Rubric)
+    assert [one.name for one in found.criteria] == ["a"]
+    assert rubric_of(load(path), "Another") == ""
+
+
+def test_grades_of_an_earlier_review_are_taken_off() -> None:
+    graded = {
+        "items": [
+            {
+                "criterion": "a",
+                "description": "b",
+                "max_points": 2,
+                "justification": "well",
+                "earned_points": 2,
+                "post_image_earned_points": 2.0,
+                "reality_notes": "so",
+            },
+            {"criterion": "Penalise", "description": "x", "max_points": 1, "penalty": True},
+        ],
+        "total_earned_points": 2,
+    }
+    assert ungraded([graded]) == {
+        "items": [
+            {"criterion": "a", "description": "b", "max_points": 2, "justification": "", "earned_points": ""}
+        ]
+    }
+    assert rubric_of({"t": {"items": []}}, "t") == "the rubric has no criterion"
+    assert rubric_of({"t": "x"}, "t") == "the answer is no object"
+
+
+@pytest.fixture
+def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bench of three trajectories, judged twice; the second agent's run ended over budget."""
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    fara(tmp_path / "runs", "t1", (1, 2, 3))
+    fara(tmp_path / "runs", "t2", (1, 4, 5), answer=None)
+    fara(tmp_path / "runs", "t3", (1, 6, 7), answer=None, aborted=True)
+    bench = tmp_path / "bench"
+    assert run(["import", str(tmp_path / "runs"), "-o", str(bench), "--agent", "fara-7b"]) == 0
+
+    def failures(view: Any) -> Any:
+        point = {
+            "step_numbers": "2",
+            "error_code": "3.5",
+            "error_category": "x",
+            "error_type": "Incomplete",
+            **dict.fromkeys(("what_happened", "agent_reasoning", "evidence", "impact"), "text"),
+        }
+        return {
+            "reasoning": "r",
+            "has_failure": True,
+            "failure_points": [point, {**point, "error_code": "3.4"}],
+        }
+
+    def outcome(view: Any) -> Any:
+        return {"primary_intent": "p", "reasoning": "r", "output_success": "39 dollars" in view.text}
+
+    with BrainServer(Brain(rules={"failures": failures, "outcome": outcome})) as server:
+        code = run(
+            [
+                *("judge", str(bench), "--judge", "universal", "--condition", "E3-full+claim", "--runs", "2"),
+                *("--model", "stub-1", "--base-url", server.url),
+            ]
+        )
+    assert code == 0
+    return bench
+
+
+LABEL = "universal@model=stub-1"
+
+
+def test_score_files_in_the_released_layout(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "traj"
+    assert run(["export", str(judged), "--to", "fara", "--judge", LABEL, "-o", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "2 score files" in text
+    assert "t3: the run was aborted" in text
+    files = sorted(str(path.relative_to(out)) for path in out.rglob("*.json"))
+    assert files == ["t1/scores/mmrubric_0.8-5-3.json", "t2/scores/mmrubric_0.8-5-3.json"]
+    scores = [json.loads((out / name).read_text()) for name in files]
+    assert [one["score"] for one in scores] == [1, 0]
+    body = json.loads(scores[1]["gpt_response_text"])
+    assert (body["is_success"], body["outcome_success"], body["rubric_is_success"]) == (0, False, 1)
+    assert body["final_answer"] == "<no_answer>"
+    assert body["success_criterion"] == "outcome"
+    assert body["rubric_first_point_of_failure"]["first_failure_summary"] == "[3.5] Incomplete: text"
+    assert body["error_taxonomy"]["task_verification"]["is_invalid"] is False
+    process = [*("export", str(judged), "--to", "fara", "--judge", LABEL), "-o", str(tmp_path / "p")]
+    assert run([*process, "--success", "process"]) == 0
+    assert json.loads((tmp_path / "p" / files[1]).read_text())["score"] == 1
+
+
+def test_no_outcome_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    fara(tmp_path / "runs", "t1")
+    import_runs(tmp_path / "runs", tmp_path / "bench")
+    with BrainServer(Brain(rules={"outcome": lambda view: "?"})) as server:
+        code = run(
+            [
+                *("judge", str(tmp_path / "bench"), "--judge", "universal", "--condition", "E3-full+claim"),
+                *("--model", "stub-1", "--base-url", server.url),
+            ]
+        )
+    assert code == 3
+    out = tmp_path / "traj"
+    command = ["export", str(tmp_path / "bench"), "--to", "fara", "--judge", LABEL, "-o", str(out)]
+    assert run(command) == 3
+    assert list(tmp_path.rglob("mmrubric*")) == []
+    assert run([*command[:4], "-o", str(out)]) == 2
+    assert run([*command[:5], "vlm", "-o", str(out)]) == 2
+
+
+def test_diagnose_tells_codes_runs_and_budgets(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", str(judged), "--json"]) == 0
+    (block,) = json.loads(capsys.readouterr().out)["process"]
+    assert (block["judge"], block["verdicts"], block["undecided"]) == (LABEL, 6, 0)
+    assert block["agents"]["fara-7b"]["process_score"] == 1.0
+    assert block["agents"]["fara-7b"]["outcome_success"] == pytest.approx(1 / 3)
+    assert block["runs"]["n"] == 2
+    assert block["runs"]["sd"]["outcome_success"] == 0.0
+    codes = block["codes"]["fara-7b"]
+    assert codes["points"] == {"3.4": 6, "3.5": 6}
+    assert codes["verdicts"] == {"3.4": 6, "3.5": 6}
+    assert codes["blame"] == {"agent": 6, "environment": 6}
+    assert block["failure_points"] == {"2": 6}
+    assert block["over_budget"]["over"]["none"] == {"success": 0, "failure": 1, "none": 0}
+    assert block["over_budget"]["within"]["none"] == {"success": 1, "failure": 1, "none": 0}
+    assert block["cost"]["calls"] > 50
+    label = ["label", str(judged / "episodes" / episode_id("t2")), "--outcome", "fail", "--annotator", "ana"]
+    assert run(label) == 0
+    capsys.readouterr()
+    assert run(["diagnose", str(judged), "--truth", "labels", "--json"]) == 0
+    (block,) = json.loads(capsys.readouterr().out)["process"]
+    assert block["over_budget"]["over"]["fail"] == {"success": 0, "failure": 1, "none": 0}
+    assert run(["diagnose", str(judged)]) == 0
+    text = capsys.readouterr().out
+    assert "3.4 6/6" in text
+    assert "SD over 2 runs: score 0.000" in text
+    assert run(["diagnose", str(judged), "--judge", "vlm"]) == 2
+
+
+def test_an_imported_package_never_shows_whose_it_is(judged: Path) -> None:
+    for path in (judged / "evidence").rglob("*.json"):
+        if path.name.startswith("p_") or path.parent.name.startswith("p_"):
+            shown = Evidence.model_validate_json(path.read_bytes()).model_dump_json()
+            assert "fara-7b" not in shown
+            assert "t1" not in shown
