@@ -44,6 +44,9 @@ class Universal:
     """Grades what an agent did by a rubric, with all its screens, and says whether the user got it."""
 
     name = "universal"
+    inputs = "task, actions, every screen"
+    calls_per_episode = "M + S + 8"
+    source = "the Universal Verifier (arXiv 2604.06240)"
     deterministic = False
 
     def __init__(
