@@ -102,7 +102,7 @@ def _judges(found: Mapping[str, Any]) -> str:
     ]
     return (
         columns(("judge", "calls", "takes", "is shown", "source"), rows, elastic=3)
-        + "\ncalls an episode: M screens, S of them selected; module:attr and exec:COMMAND are judges of your own"
+        + "\ncalls an episode: M screens, S of them selected; module:attr, exec:COMMAND: judges of your own"
         + "\nnext     pyrite show JUDGE"
     )
 
