@@ -35,7 +35,7 @@ from pyrite.store.images import open_image
 from pyrite.store.jsonl import read_json
 
 LIMIT_BYTES = 14_000_000
-COUNT, PAIRS, WEAKENED, TASKS = 60, 20, 12, 30
+COUNT, PAIRS, WEAKENED, TASKS = 60, 20, 14, 30
 """Episodes, of them in pairs and weakened; no more tasks, as each is replayed before anything is judged."""
 Pick = Callable[[Sequence["Row"]], "list[Row]"]
 """Of the episodes of a family what is to be added; nothing where there is nothing more."""
