@@ -1,7 +1,8 @@
 """Can names, order, times or metadata tell source or outcome? `python tools/leak_test.py BENCH [--json]`.
 
-The bench is verified and packed. Exit 1 where something leaks. What `make test-slow` runs on the shipped
-episodes; run it on a set before it is published, and quote it in the card of the set.
+The bench is verified and packed, and not copied since (`cp -a` keeps file times). Exit 1 where something
+leaks, 3 where there is too little to tell. `make test-slow` runs it on the shipped episodes; run it on a set
+before it is published, and quote it in the card of the set.
 """
 
 from __future__ import annotations
@@ -34,15 +35,22 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
             f"{name} AUC {coefficient(row['auc'])}, by chance {coefficient(row['baseline'])} (95 %: "
             f"{coefficient(row['baseline_high'])}), p {p_value(row['p'])} {said}".rstrip()
         )
-    yield "leaks: " + ("; ".join(result["leaks"]) or "none")
+    nothing = f"undecided: {result['undecided']}" if result["undecided"] else "none"
+    yield "leaks: " + ("; ".join(result["leaks"]) or nothing)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r}: expected a whole number from 1 to 100000")
+    return int(text)
 
 
 def main() -> int:
-    """Test one bench; 1 where something leaks, 2 where there is nothing to test."""
+    """Test one bench; 1 where something leaks, 2 where there is nothing to test, 3 where too little."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("bench", type=Path)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--shuffles", type=int, default=SHUFFLES)
+    parser.add_argument("--shuffles", type=_positive, default=SHUFFLES)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     progress = screen.Progress()
@@ -58,7 +66,7 @@ def main() -> int:
     else:
         screen.result("\n".join(lines(result)))
     screen.flush()
-    return 1 if result["leaks"] else 0
+    return 1 if result["leaks"] else 3 if result["undecided"] else 0
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from pyrite.evidence.leaks import Secrets
 from pyrite.evidence.packing import index, load, pack
 from pyrite.records import Outcome, Truth
 from pyrite.stages import leak_test as module
-from pyrite.stages.leak_test import leak_test
+from pyrite.stages.leak_test import PLACES, leak_test, undecided
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import write_record
 
@@ -111,8 +111,26 @@ def test_a_planted_leak_is_found(what: str, clean: Bench, tmp_path: Path) -> Non
 def test_a_clean_bench_has_constant_times_and_metadata(clean: Bench) -> None:
     found = leak_test(clean, shuffles=9)
     assert found["leaks"] == []
+    assert found["undecided"] is None
     assert {row["reason"] for row in found["rows"] if row["place"] == PACKED} == {"constant"}
     assert (found["episodes"], found["tasks"], found["conditions"]) == (96, 12, ["E1-final", "E2+claim"])
+
+
+@pytest.mark.parametrize(("shuffles", "enough"), [(9, False), (158, False), (159, True), (299, True)])
+def test_too_few_shuffles_cannot_show_a_leak(shuffles: int, enough: bool) -> None:
+    rows = [{"place": place, "p": 0.5 if n < 8 else None} for place in PLACES for n in range(10)]
+    told = undecided(12, shuffles, rows)
+    assert told is None if enough else told == f"{shuffles} shuffles, at least 159 are needed to show a leak"
+
+
+@pytest.mark.usefixtures("few_groups")
+def test_too_few_tasks_say_nothing(clean: Bench, tmp_path: Path) -> None:
+    bench = Bench(Path(shutil.copytree(clean.root, tmp_path / "bench")))
+    kept = sorted({meta.task_id for meta in bench.metas()})[:3]
+    for meta in list(bench.metas()):
+        if meta.task_id not in kept:
+            shutil.rmtree(bench.paths.episode(meta.episode_id).root)
+    assert leak_test(bench, shuffles=299)["undecided"] == "3 tasks, at least 10 are needed"
 
 
 def test_what_is_neither_verified_nor_packed_is_refused(clean: Bench, tmp_path: Path) -> None:

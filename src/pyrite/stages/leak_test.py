@@ -6,6 +6,7 @@ from anything that is not content, better than it could with shuffled labels, on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,8 @@ from pyrite.store.bench import Bench
 
 ALPHA = 0.05
 SHUFFLES = 299
+PLACES = ("packed", "recorded")
+FEWEST_TASKS = 10
 METHOD = (
     f"decision tree of depth {DEPTH}, {FOLDS}-fold by task; AUC, of several sources the mean of each against "
     "the others; labels shuffled over all episodes; Holm over the tests of a place; message kinds among "
@@ -56,7 +59,7 @@ def leak_test(
     watch = watch or Silent()
     watch.total = len(labels) * (len(columns) + 2)
     rows: list[dict[str, Any]] = []
-    for place, groups in (("packed", PACKED), ("recorded", RECORDED)):
+    for place, groups in zip(PLACES, (PACKED, RECORDED), strict=True):
         closed = [group for group in groups if group not in OPEN and group != SAID]
         parts = {group: columns[group] for group in groups}
         parts["all of these"] = np.concatenate([columns[group] for group in closed], axis=1)
@@ -81,7 +84,18 @@ def leak_test(
         "conditions": conditions,
         "rows": rows,
         "leaks": [f"{row['place']}: {row['group']} tell {row['label']}" for row in rows if row["leaks"]],
+        "undecided": undecided(int(task.max()) + 1, shuffles, rows),
     }
+
+
+def undecided(tasks: int, shuffles: int, rows: Sequence[dict[str, Any]]) -> str | None:
+    """Why finding nothing would say nothing; None where it says something."""
+    if tasks < FEWEST_TASKS:
+        return f"{tasks} tasks, at least {FEWEST_TASKS} are needed"
+    tests = max(sum(row["place"] == place and row["p"] is not None for row in rows) for place in PLACES)
+    if tests / (shuffles + 1) > ALPHA:
+        return f"{shuffles} shuffles, at least {math.ceil(tests / ALPHA) - 1} are needed to show a leak"
+    return None
 
 
 def _episodes(bench: Bench) -> tuple[list[Meta], dict[tuple[str, str], Any], NDArray[np.bool_]]:
