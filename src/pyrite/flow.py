@@ -138,6 +138,8 @@ def record(
     root = out or new_bench(suite)
     planned = jobs.plan(root, chosen.tasks, names, seed=seed, repeats=repeats)[:limit]
     if dry_run:
+        if root.is_dir():
+            recording.refuse_others(Bench(root), seed=seed, backend=backend, force=force)
         return chosen.told(jobs.dry(root, planned))
     return recording.record(
         origin,

@@ -198,6 +198,28 @@ def test_a_bug_is_exit_70_and_its_traceback_goes_to_the_log(
     assert "Traceback" in (tmp_path / "b" / "log.txt").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["record", "desk", "--plan", "full", "-o", "b"], "b"),
+        (["verify", "--json", "b"], "b"),
+        (["measure", "b", "--group", "full"], "b"),
+        (["record", "desk", "--plan", "full", "-o", "new"], None),
+    ],
+)
+def test_the_log_is_that_of_the_bench_that_was_named(
+    arguments: list[str], named: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyrite.cli import _log_file
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    for name in ("b", "full"):
+        Path(name, "episodes").mkdir(parents=True)
+    expected = Path("b") if named else tmp_path / "cache"
+    assert _log_file(arguments) == expected / "log.txt"
+
+
 def test_ctrl_c_is_130_and_says_how_to_go_on(tmp_path: Path) -> None:
     script = (
         "import signal, sys, time\nfrom pyrite import cli, flow\n"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pyrite import flow
 from pyrite.episodes import jobs, labels, plans
 from pyrite.episodes.shipped import unpack
-from pyrite.errors import StartError
+from pyrite.errors import StartError, UsageError
 from pyrite.records import Action, Meta
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, Origin, matching, open_origin
@@ -45,6 +46,24 @@ def test_who_acts_on_each_task() -> None:
     weakened = Counter(labels.parse(names[2]).weakening.kind for names in found.values())  # type: ignore[union-attr]
     assert set(weakened) == {"budget", "without", "unready"}
     assert min(weakened.values()) >= len(found) / 6
+
+
+def test_who_acts_on_a_task_does_not_hang_on_which_others_are_chosen() -> None:
+    whole = asked()
+    for pattern in ("git-s*", "web-*", "calc-set-cell-headcount-c7"):
+        tasks = plans.sampled(matching(DESK, pattern), plans.PER_FAMILY, 0)
+        some = plans.recorded(tasks, 0, list(whole))
+        assert some
+        assert {task: some[task] for task in some if task in whole} == {
+            task: whole[task] for task in some if task in whole
+        }
+
+
+def test_a_dry_run_refuses_what_the_run_refuses(tmp_path: Path) -> None:
+    bench = unpack(tmp_path / "demo")
+    for record in (flow.record, flow.record_plan):
+        with pytest.raises(UsageError, match="recorded with seed 0, now seed is 1"):
+            record("desk", bench.root, seed=1, dry_run=True, only="git-settings-*")
 
 
 def test_another_seed_takes_other_tasks() -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pyrite import flow
-from pyrite.records import HARD_NEGATIVES, Outcome
+from pyrite.records import HARD_NEGATIVES, Outcome, Truth
 from pyrite.stages import card
 from pyrite.store.bench import Bench
+from pyrite.store.jsonl import write_record
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +68,17 @@ def test_the_digest_moves_with_one_outcome(tmp_path: Path) -> None:
     body = {**json.loads(path.read_text()), "outcome": "pass", "pass": True, "category": None}
     path.write_text(json.dumps(body))
     assert card.data_digest(other) != before
+
+
+def test_a_name_of_somebody_is_text_of_a_cell(tmp_path: Path) -> None:
+    bench = flow.demo(tmp_path / "demo")
+    meta = next(meta for meta in bench.metas() if meta.source == "scripted")
+    agent = meta.agent.model_copy(update={"name": "x | y\n# Title <script>\x1b[31m"})
+    write_record(bench.paths.episode(meta.episode_id).meta, meta.model_copy(update={"agent": agent}))
+    truth = Truth.model_validate({"episode_id": meta.episode_id, "outcome": "pass", "pass": True})
+    write_record(bench.paths.episode(meta.episode_id).truth, truth)
+    text = card.text(bench, "full")
+    assert "<script>" not in text
+    assert "\x1b" not in text
+    assert "\n# Title" not in text
+    assert "x &#124; y # Title &#60;script&#62; &#91;31m" in text

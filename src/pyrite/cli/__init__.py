@@ -260,8 +260,16 @@ def _bug(exc: Exception, arguments: list[str]) -> int:
 
 
 def _log_file(arguments: list[str]) -> Path:
-    """log.txt of the bench that was named, else of the user's cache."""
-    for argument in arguments:
+    """log.txt of the bench that was named, else of the user's cache; what an option says is none."""
+    before = ["", *arguments]
+    out = [value for option, value in zip(before, arguments, strict=False) if option in {"-o", "--out"}]
+    flags = {"--json", "--quiet", "--debug", "--no-color"}
+    own = [
+        value
+        for option, value in zip(before, arguments, strict=False)
+        if option in flags or not option.startswith("--")
+    ]
+    for argument in (*out, *own):
         with contextlib.suppress(OSError):
             if not argument.startswith("-") and (Path(argument) / "episodes").is_dir():
                 return Path(argument) / "log.txt"

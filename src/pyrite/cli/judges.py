@@ -153,7 +153,7 @@ def judge(
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="The weights: a JSON file.")
 @_CONDITION
 @click.option("--held-out", callback=column_names, help="Families to hold out. [default: a third, by seed]")
-@click.option("--ocr", default="rapidocr", show_default=True, help="What reads the screens: or tesserocr.")
+@click.option("--ocr", default="rapidocr", show_default=True, help="What reads the screens; or tesserocr.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the split.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")

@@ -45,10 +45,18 @@ def sampled(tasks: Iterable[tuple[Origin, str]], per_family: int, seed: int) -> 
     return [(origin, task_id) for origin, task_id in known if task_id in taken]
 
 
-def recorded(tasks: Sequence[tuple[Origin, str]], seed: int) -> dict[tuple[Origin, str], list[str]]:
-    """Labels of the agents that act on each task."""
+def recorded(
+    tasks: Sequence[tuple[Origin, str]], seed: int, whole: Sequence[tuple[Origin, str]] = ()
+) -> dict[tuple[Origin, str], list[str]]:
+    """Labels of the agents that act on each task.
+
+    `whole`: the plan without any choice of tasks, so that who acts on one does not hang on which others
+    are chosen.
+    """
+    places = {task_id: place for place, (_, task_id) in enumerate(whole or tasks)}
     asked = {}
-    for place, (origin, task_id) in enumerate(tasks):
+    for origin, task_id in tasks:
+        place = places.get(task_id, _drawn(seed, task_id))
         script, _ = origin.script(task_id)
         labels = ["scripted", "hasty", weakened(script, _drawn(seed, task_id))]
         if place % 3 == 0:

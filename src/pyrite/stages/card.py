@@ -7,6 +7,7 @@ cause, and never left out.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -72,6 +73,12 @@ def data_digest(bench: Bench) -> str:
     return digest.hexdigest()
 
 
+def _plain(text: str) -> str:
+    """A name of somebody's, as text of a cell: no markup, no line of its own, not without end."""
+    visible = "".join(char if char.isprintable() else " " for char in text[:80])
+    return re.sub(r"[|<>&`*_\[\]\\]", lambda found: f"&#{ord(found.group())};", visible)
+
+
 def _who(meta: Meta) -> str:
     """The agent, with what was taken away from it."""
     return (
@@ -133,7 +140,7 @@ def _table(
         n = Counter(truth.outcome for _, truth in own)
         hard = sum(truth.category in HARD for _, truth in own)
         lines.append(
-            f"| {key} | {len(own)} | {n[Outcome.PASS]} | {n[Outcome.FAIL]} | {hard} "
+            f"| {_plain(key)} | {len(own)} | {n[Outcome.PASS]} | {n[Outcome.FAIL]} | {hard} "
             f"| {n[Outcome.INDETERMINATE]} | {_distinct(own, lambda m: m.task_id)} |"
         )
     return f"## By {title}\n\n" + "\n".join(lines) + "\n"

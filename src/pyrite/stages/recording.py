@@ -106,10 +106,14 @@ def record_plan(
     if plan not in plans.PLANS:
         raise UsageError(f"no plan {plan!r}", expected=", ".join(plans.PLANS))
     origin, root = open_origin(suite), out or new_bench(suite)
-    drawn = plans.sampled(matching(origin, only), per_family or plans.PER_FAMILY, seed)
+    drawn, whole = (
+        plans.sampled(matching(origin, names), per_family or plans.PER_FAMILY, seed) for names in (only, "*")
+    )
     chosen = holding.split(drawn, skip_held)
-    asked = plans.jobs_of(plans.recorded(chosen.tasks, seed), root, seed)[:limit]
+    asked = plans.jobs_of(plans.recorded(chosen.tasks, seed, whole), root, seed)[:limit]
     if dry_run:
+        if root.is_dir():
+            refuse_others(Bench(root), seed=seed, backend=backend, force=force)
         return Filmed(chosen.told(jobs.dry(root, asked)))
     bench = Bench.create(root)
 
@@ -138,16 +142,21 @@ def _begin(
     force: bool,
 ) -> None:
     """Say in lock.json what is recorded and held back; refuses another seed or backend than the bench's."""
-    lock = bench.lock()
-    kept = backends.LOCAL if bench.episode_ids() else backend  # what lock.json does not say was recorded here
-    _refuse_other(bench, "seed", lock.get("seed", seed), seed, force=force)
-    _refuse_other(bench, "backend", lock.get("backend", kept), backend, force=force)
+    refuse_others(bench, seed=seed, backend=backend, force=force)
     if not all(map(jobs.finished, planned)):
         backends.make(backend)  # before it is written down, and before workers are started
     bench.update_lock(pyrite=pyrite.__version__, python=platform.python_version())
     bench.update_lock(seed=seed, backend=backend)
     bench.update_lock(suites=origin.resolved())
     chosen.hold(bench)
+
+
+def refuse_others(bench: Bench, *, seed: int, backend: str, force: bool) -> None:
+    """Raise `UsageError` where a bench was recorded with another seed or backend."""
+    lock = bench.lock()
+    kept = backends.LOCAL if bench.episode_ids() else backend  # what lock.json does not say was recorded here
+    _refuse_other(bench, "seed", lock.get("seed", seed), seed, force=force)
+    _refuse_other(bench, "backend", lock.get("backend", kept), backend, force=force)
 
 
 def _refuse_other(bench: Bench, what: str, before: object, now: object, *, force: bool) -> None:

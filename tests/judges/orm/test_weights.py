@@ -97,6 +97,9 @@ BROKEN: dict[str, Change] = {
     "ragged tree": lambda d: boosted(d, value=[]),
     "empty tree": lambda d: boosted(d, feature=[], threshold=[], left=[], right=[], value=[]),
     "unknown key": lambda d: d.update(code="import os"),
+    "a number beyond all": lambda d: model(d)["model"].update(weight=[1e308, 1.0]),
+    "a scale of nothing": lambda d: model(d)["model"].update(scale=[5e-324, 1.0]),
+    "a feature twice": lambda d: model(d).update(features=["screen.words"] * 2),
     "a share above 1": lambda d: d.update(prior=1.3),
     "a mark that is none": lambda d: d.update(seen=["zz"]),
 }
@@ -149,7 +152,7 @@ def test_the_label_names_the_file_and_its_errors_say_what_to_do(
 ) -> None:
     path = write(tmp_path / "w.json", document())
     labelled = make(f"orm-lite@weights={path}")
-    assert labelled.settings["weights_sha256"] == read_weights(path).sha256
+    assert labelled.settings["weights_sha256"] == read_weights(path).answers_sha256
     assert labelled.judge.supports("E1-final")
     assert not labelled.judge.supports("E3-full")
     with pytest.raises(UsageError, match="no such file"):
@@ -175,3 +178,13 @@ def test_judging_imports_no_scikit_learn(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_what_can_change_an_answer_has_its_digest_whenever_it_was_made(tmp_path: Path) -> None:
+    one, other = document(), document()
+    other["card"] = {"name": "orm-lite", "made_at": "2031-01-01T00:00:00Z"}
+    first, second = (read_weights(write(tmp_path / f"{n}.json", d)) for n, d in enumerate((one, other)))
+    assert first.sha256 != second.sha256
+    assert first.answers_sha256 == second.answers_sha256
+    model(other)["offset"] = 0.5
+    assert read_weights(write(tmp_path / "c.json", other)).answers_sha256 != first.answers_sha256

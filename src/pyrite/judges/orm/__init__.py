@@ -61,7 +61,11 @@ class OrmLite:
     def config(self) -> dict[str, Any]:
         """The weights and the engine that reads; beside it the one that they were trained with."""
         trained = self._weights.ocr.model_dump()
-        return {"weights_sha256": self._weights.sha256, "trained_with": trained, **self.reader.config()}
+        return {
+            "weights_sha256": self._weights.answers_sha256,
+            "trained_with": trained,
+            **self.reader.config(),
+        }
 
     def screens(self, evidence: Evidence) -> Sequence[str]:
         """Keys of the images that it will read: the last one, where it answers at all."""

@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 
 MAX_BYTES = 16 << 20
 MOST_TREES, MOST_NODES, MOST_FEATURES = 500, 127, 200
+LARGEST = 1e9
+"""No number of a model that was trained comes near it; larger ones only make answers of 0 and 1."""
 KIND = "orm-lite weights"
 TRAIN = "pyrite train-orm BENCH -o weights.json"
 
@@ -108,10 +110,20 @@ class Model(Record):
         parts = [self.fill]
         if isinstance(self.model, Logistic):
             parts += [self.model.mean, self.model.scale, self.model.weight]
-            if any(scale <= 0 for scale in self.model.scale):
+            if any(scale < 1 / LARGEST for scale in self.model.scale):
                 raise ValueError("a scale is not above 0")
-        elif any(feature >= size for tree in self.model.trees for feature in tree.feature):
-            raise ValueError("a tree asks for a feature that is not listed")
+            numbers = [*self.model.mean, *self.model.scale, *self.model.weight, self.model.intercept]
+        else:
+            if any(feature >= size for tree in self.model.trees for feature in tree.feature):
+                raise ValueError("a tree asks for a feature that is not listed")
+            numbers = [
+                self.model.base,
+                *(n for tree in self.model.trees for n in (*tree.threshold, *tree.value)),
+            ]
+        if any(abs(number) > LARGEST for number in (*numbers, *self.fill, self.slope, self.offset)):
+            raise ValueError(f"a number is larger than {LARGEST:g}")
+        if len(set(self.features)) < size:
+            raise ValueError("a feature is named twice")
         if any(len(part) != size for part in parts):
             raise ValueError(f"{size} features, but a list of numbers of another length")
         return self
@@ -167,6 +179,11 @@ class Weights(Record):
     """How it was made and what it does on families that it has not seen; for people."""
     sha256: Digest
     """Of everything else in the file."""
+
+    @property
+    def answers_sha256(self) -> str:
+        """Digest of what can change an answer: the same however often, and whenever, it was trained."""
+        return str(sealed(self.model_dump(mode="json", exclude={"card", "sha256"}))["sha256"])
 
 
 def task_mark(instruction: str) -> str:
