@@ -345,7 +345,7 @@ def test_a_budget_that_a_call_overruns_is_told_by_how_much(
     assert run(arguments(episodes.bench, endpoint, "--budget", "0.25")) == 4
     said = capsys.readouterr().out
     assert "1 new, 0 kept, 2 missing" in said
-    assert "budget   $0.25, overrun by $0.7500: a call took more than any before it" in said
+    assert "budget   $0.25, overrun by $0.7500: what was in flight took more than any call before" in said
     assert run(arguments(episodes.bench, endpoint, "--budget", "5")) == 0
     assert "overrun" not in capsys.readouterr().out
 

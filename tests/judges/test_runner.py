@@ -221,6 +221,19 @@ def test_force_drops_verdicts_of_other_settings_once_there_is_a_new_one(packed: 
     assert (whole.missing, len(lines(packed, "moody"))) == (0, 3)
 
 
+def test_asking_anew_with_other_settings_is_refused_and_what_force_drops_is_said(packed: Episodes) -> None:
+    run(packed, [moody(Moody(), anew=False)], runs=3)
+    before = lines(packed, "moody")
+    with pytest.raises(UsageError, match="config was 'c1', is 'c2'"):
+        run(packed, [moody(Moody(), "c2")])
+    assert lines(packed, "moody") == before
+    forced = run(packed, [moody(Moody(after=1), "c2")], force=True, in_flight=1)
+    one = next(one for one in forced.asked if one.condition == "E1-final")
+    assert (one.new, one.dropped, len(before)) == (1, 8, 9)
+    assert "8 verdicts of other settings" in (packed.bench.root / "log.txt").read_text()
+    assert "8 verdicts of other settings dropped" in judging_text(forced, packed.bench.root, dry=False)
+
+
 def test_a_verdict_on_evidence_that_has_changed_is_dropped(
     packed: Episodes, instructions: Instructions
 ) -> None:

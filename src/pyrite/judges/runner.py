@@ -53,6 +53,8 @@ class Asked:
     missing: int = 0
     old: int = 0
     """Verdicts that were to be given anew and were not: the old ones are still there."""
+    dropped: int = 0
+    """Verdicts of other settings that went with the first new one, and were not given anew."""
     undecided: int = 0
     """New verdicts of a judge that grades the process, without an outcome: a step of it failed."""
     why_missing: dict[str, int] = field(default_factory=dict)
@@ -287,7 +289,7 @@ class _Stream:
         for labelled, condition in asking:
             take_over(self._bench, labelled.label, condition)  # of a command that was killed
         for labelled, condition in asking:
-            if not force and not labelled.anew:
+            if not force:  # to ask anew is no leave to drop what was asked otherwise
                 evidence = _evidence(self._by_condition[condition], condition)
                 refuse_other_settings(self._bench, labelled, condition, evidence)
         self._watch.total = sum(
@@ -341,7 +343,7 @@ class _Stream:
         for file in self._files.values():
             file.close()
         for place, left in self._beside.items():
-            take_over(self._bench, *place)
+            self.asked[place].dropped = take_over(self._bench, *place)
             self.asked[place].old = len(left)
         answered = {label for label, _ in self._beside} & {label for label, _ in self._files}
         if answered:
