@@ -25,6 +25,7 @@ from pyrite.judges.base import Declined, Package, Unavailable
 from pyrite.judges.client.base import CallError
 from pyrite.judges.client.budget import Spent
 from pyrite.judges.client.calls import Calls
+from pyrite.judges.client.secrets import keys_of_environment, redact
 from pyrite.judges.interrupts import Interrupts
 from pyrite.judges.labels import Labelled
 from pyrite.judges.pricing import Cost, cost
@@ -386,6 +387,7 @@ class _Stream:
         said = str(exc) if known else "".join(traceback.format_exception(exc))
         if labelled.calls is not None:
             why, said = labelled.calls.redact(why), labelled.calls.redact(said)
+        why, said = (redact(text, keys_of_environment()) for text in (why, said))  # of anybody's code
         why = why[:200]
         if isinstance(exc, Declined):
             asked.declined[why] = asked.declined.get(why, 0) + 1

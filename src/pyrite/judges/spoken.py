@@ -176,7 +176,7 @@ _OWN = re.compile(
 def aside(before: str, after: str) -> bool:
     """Whether an object stands in a sentence, a list, a table or an element, or under somebody's heading."""
     here, there = before.rpartition("\n")[2].strip(), after.partition("\n")[0].strip()
-    if re.search(r"[\w|~<`]", there.replace("```", "")) or re.search(
+    if re.match(r"\W*[a-z]|\W*[|~<`]", there.replace("```", "")) or re.search(
         r"[<|`~]|^(?:[-*+]|\d+[.)])\s", here.replace("```json", "").replace("```", "")
     ):
         return True
