@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -432,6 +433,13 @@ def test_a_larger_request_reserves_more_where_there_is_no_price() -> None:
                 raise AssertionError("it takes ten times as much, and $0.90 is left")
 
     asyncio.run(calls())
+
+
+@pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="inspect_ai is installed")
+def test_a_backend_that_is_not_installed_is_one_error_of_use() -> None:
+    with pytest.raises(UsageError, match="inspect_ai is not installed"):
+        Calls(Options(model="inspect:anthropic/m")).endpoint()
+    assert Calls(Options(model="inspect:anthropic/m", sends=False)).endpoint().by_inspect
 
 
 # --- keys, however they are spelled
