@@ -345,7 +345,7 @@ def test_a_budget_that_a_call_overruns_is_told_by_how_much(
     assert run(arguments(episodes.bench, endpoint, "--budget", "0.25")) == 4
     said = capsys.readouterr().out
     assert "1 new, 0 kept, 2 missing" in said
-    assert "budget   $0.25, overrun by $0.7500: a call took more than any before it" in said
+    assert "budget   $0.25, overrun by $0.7500: what was in flight took more than any call before" in said
     assert run(arguments(episodes.bench, endpoint, "--budget", "5")) == 0
     assert "overrun" not in capsys.readouterr().out
 
@@ -416,3 +416,21 @@ def test_what_swap_leaves_out_is_counted_and_priced_as_it_is_asked(
     assert re.search(r"E2\+swap +1 new, 0 kept, 0 missing", said)
     assert "left out E2+swap: 2 episodes without a claim that can be turned round" in said
     assert endpoint.count["none"] == 4
+
+
+def test_an_episode_that_cannot_be_packed_is_missing_in_its_judges_line(
+    episodes: Episodes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One word of the truth in the agent's message takes it out of +claim: that is no verdict, and exit 4."""
+    lay(episodes, ["none"])
+    word = "canary-1f2e3d4c"
+    for name, message in (("ep_1", "Saved."), ("ep_2", f"Saved. {word}")):
+        episodes.add(name, [{"action": "done"}], final_message=message, note=word, task_id="t-0")
+    command = ["judge", str(episodes.bench.root), "--judge", "accept-all", "--condition", "E1-final,E2+claim"]
+    assert run([*command, "--json"]) == 4
+    asked = {one["condition"]: one for one in json.loads(capsys.readouterr().out)["asked"]}
+    assert (asked["E1-final"]["new"], asked["E1-final"]["missing"]) == (3, 0)
+    assert (asked["E2+claim"]["new"], asked["E2+claim"]["missing"]) == (2, 1)
+    assert asked["E2+claim"]["why_missing"] == {"the episode could not be packed": 1}
+    assert run(command) == 4
+    assert "1 missing" in capsys.readouterr().out

@@ -26,6 +26,14 @@ def plain(package, weight="1"):
     return float(weight) * package.image(-1).width
 plain.conditions = ("E1-final", "last4")
 
+def needy(package, k):
+    return 0.5
+
+def wanders(package):
+    import os
+    os.chdir("/")
+    return 0.5
+
 async def later(package):
     return "failure"
 
@@ -64,6 +72,20 @@ def test_a_plain_function_scores_in_the_conditions_that_it_names(
 def test_a_coroutine_is_awaited_and_a_class_is_still_a_class(tmp_path: Path) -> None:
     assert asyncio.run(labels.make("my_rewards:later").judge.judge(package(tmp_path), 1)).verdict == "failure"
     assert labels.make("my_rewards:Made").judge.name == "made"
+
+
+@pytest.mark.usefixtures("module")
+def test_a_required_option_that_is_missing_is_an_error_of_use() -> None:
+    with pytest.raises(UsageError, match="the option k is missing"):
+        labels.make("my_rewards:needy")
+    assert labels.make("my_rewards:needy@k=1").label == "my_rewards:needy@k=1"
+
+
+@pytest.mark.usefixtures("module")
+def test_code_that_changes_the_directory_changes_nothing(tmp_path: Path) -> None:
+    before = Path.cwd()
+    asyncio.run(labels.make("my_rewards:wanders").judge.judge(package(tmp_path), 1))
+    assert Path.cwd() == before
 
 
 def test_another_source_is_another_judge(module: ModuleType, tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_an_object_is_found_in_any_prose(
     word: str, before: str, after: str, reason: str, fence: bool
 ) -> None:
     body = json.dumps({"reason": reason, "verdict": word})
-    text = f"{before}\n```json\n{body}\n```\n{after}" if fence else f"{before}{body}{after}"
+    text = f"{before}\n```json\n{body}\n```\n{after}" if fence else f"{before}{body}\n{after}"
     assert said(text) == (WORDS[word], "ok")
 
 

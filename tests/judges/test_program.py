@@ -123,6 +123,7 @@ def test_a_shell_script_is_a_judge(tmp_path: Path) -> None:
         ("print('success'); sys.exit(0)", "malformed"),
         ("print('x' * (3 << 20), flush=True)", "malformed"),
         ("sys.stdout.write('\\n' * (3 << 20)); sys.stdout.flush()", "malformed"),
+        ("say(error='CUDA OOM')", None),
         ("sys.exit(3)", None),
         ("sys.exit(0)", None),
         ("os.kill(os.getpid(), 9)", None),
@@ -146,6 +147,8 @@ def test_one_bad_answer_costs_its_own_verdict_and_no_other(
     "chatter",
     [
         '{"event": "model loaded"}',
+        '{"event": "progress", "id": @}',
+        "{'id': @}",
         '{"level": "info", "id": "another", "score": 3}',
         "{'loss': 0.3}",
         "50",
@@ -154,7 +157,8 @@ def test_one_bad_answer_costs_its_own_verdict_and_no_other(
     ],
 )
 def test_a_log_on_stdout_is_no_answer(tmp_path: Path, chatter: str) -> None:
-    body = loop(f"print({chatter!r}, flush=True)", "print(line, flush=True)", "right()")
+    told = f"print({chatter!r}.replace('@', json.dumps(asked['id'])), flush=True)"
+    body = loop(told, "print(line, flush=True)", "right()")
     assert scores(asked(Program(script(tmp_path, body), timeout_s="20"), tmp_path, [1, 2])) == [1, 2]
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -219,6 +220,43 @@ def test_force_drops_verdicts_of_other_settings_once_there_is_a_new_one(packed: 
     assert packed.bench.lock()["judges"]["moody"] == {"config": "c2"}
     whole = run(packed, [moody(Moody(), "c2", anew=False)], force=True)
     assert (whole.missing, len(lines(packed, "moody"))) == (0, 3)
+
+
+def test_asking_anew_with_other_settings_is_refused_and_what_force_drops_is_said(packed: Episodes) -> None:
+    run(packed, [moody(Moody(), anew=False)], runs=3)
+    before = lines(packed, "moody")
+    with pytest.raises(UsageError, match="config was 'c1', is 'c2'"):
+        run(packed, [moody(Moody(), "c2")])
+    assert lines(packed, "moody") == before
+    forced = run(packed, [moody(Moody(after=1), "c2")], force=True, in_flight=1)
+    one = next(one for one in forced.asked if one.condition == "E1-final")
+    assert (one.new, one.dropped, len(before)) == (1, 8, 9)
+    assert "8 verdicts of other settings" in (packed.bench.root / "log.txt").read_text()
+    assert "8 verdicts of other settings dropped" in judging_text(forced, packed.bench.root, dry=False)
+
+
+class Careless(Flaky):
+    """Its errors repeat a key, or its usage is no JSON."""
+
+    async def judge(self, package: Package, run: int) -> Reply:
+        self.calls += 1
+        if self.calls == 1:
+            raise ValueError(f"401 for {os.environ['SDK_API_KEY']}")
+        return Reply(Verdict.SUCCESS, "x", usage={"a": object()} if self.calls == 2 else {})
+
+
+def test_a_key_in_an_error_is_hidden_and_usage_that_is_no_json_is_one_failure(
+    packed: Episodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SDK_API_KEY", "sk-0123456789abcdef")
+    entries = [one for one in index(packed.bench).values() if one.condition == "E1-final"]
+    judge = Careless()
+    found = asyncio.run(ask(packed.bench, [Labelled("careless", judge, {}, "c1")], entries, in_flight=1))
+    (one,) = found.asked
+    assert (one.new, one.missing) == (1, 2)
+    assert any("401 for [key]" in why for why in one.why_missing)
+    assert any("no JSON" in why for why in one.why_missing)
+    assert "sk-0123456789abcdef" not in (packed.bench.root / "log.txt").read_text()
 
 
 def test_a_verdict_on_evidence_that_has_changed_is_dropped(

@@ -183,6 +183,10 @@ def test_a_prompt_of_ones_own(packed: Episodes, tmp_path: Path) -> None:
             make(f"vlm@prompt={path}", calls=calls)
     with pytest.raises(InputError, match="No such file"):
         make(f"vlm@prompt={tmp_path / 'none.md'}", calls=calls)
+    other = tmp_path / "passwd"
+    other.write_text("root:x:0:0", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"no \.md file"):
+        make(f"vlm@prompt={other}", calls=calls)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
         lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
         if one.old:
             lines.append(f"{_INDENT}{count(one.old, 'old verdict')} could not be had anew and stayed")
+        if one.dropped:
+            gone = count(one.dropped, "verdict")
+            lines.append(f"{_INDENT}{gone} of other settings dropped, and not given anew (--force)")
         lines += [f"{_INDENT}{n} {_missing(reason)}" for reason, n in one.why_missing.items()]
         lines += [f"{_INDENT}{n} declined: {reason}" for reason, n in one.declined.items()]
         if one.undecided:
@@ -82,7 +85,9 @@ def _overrun(spent: Spent) -> list[str]:
     if over is None:
         return []
     amount = f"{over:,.0f} tokens" if str(spent.budget).endswith("tokens") else f"${over:,.4f}"
-    return [f"budget   {spent.budget}, overrun by {amount}: a call took more than any before it"]
+    return [
+        f"budget   {spent.budget}, overrun by {amount}: what was in flight took more than any call before"
+    ]
 
 
 def _spent(spent: Spent) -> str:

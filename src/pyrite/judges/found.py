@@ -15,6 +15,12 @@ MAX_OBJECTS = 64
 """JSON objects, and what looks like one, above which an answer is not read."""
 
 _TAG = re.compile(r"<(/?)(?:think|thinking|reasoning|scratchpad)\s*>", re.IGNORECASE)
+_OTHER_TAG = re.compile(
+    r"\[(/?)THINK\]|\u25c1(/?)think\u25b7|<(/?)(?:seed:think|thoughts?|reflection|analysis)\s*>"
+    r"|<\|(?:begin|(end))_of_thought\|>",
+    re.IGNORECASE,
+)
+"""How other models mark their thoughts."""
 _CHANNEL = re.compile(r"<\|channel\|>\s*(\w*)[^<]*(?:<\|(?:constrain)\|>[^<]*)?<\|message\|>", re.IGNORECASE)
 _CHANNEL_MARK = "<|channel|>"
 _CHANNEL_START = re.compile(r"\s*(?:<\|start\|>\s*assistant\s*)?<\|channel\|>", re.IGNORECASE)
@@ -70,6 +76,8 @@ def said(text: str) -> tuple[str, str]:
     >>> said('{"reason": "it shows </think>"}')[0]
     '{"reason": "it shows </think>"}'
     """
+    if not _whole(text):  # in an object it is a part of it
+        text = _OTHER_TAG.sub(lambda tag: f"<{'/' if any(tag.groups()) else ''}think>", text)
     rest = _after_thoughts(text)
     if _whole(rest):
         return rest, ""

@@ -16,9 +16,10 @@ import asyncio
 import hashlib
 import inspect
 import math
+import os
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ class FunctionJudge:
     def __init__(self, function: Callable[..., Any], name: str, options: dict[str, str]) -> None:
         self.name = name
         self._function, self._given = function, options
+        if missing := _without_required(function, options):
+            raise UsageError(
+                f"judge {name!r}: the option {missing[0]} is missing", expected=f"{name}@{missing[0]}=…"
+            )
         declared = getattr(function, "conditions", ())
         names = [declared] if isinstance(declared, str) else declared
         if not isinstance(names, Sequence) or not all(isinstance(one, str) for one in names):
@@ -67,12 +72,13 @@ class FunctionJudge:
 
     async def judge(self, package: Package, run: int) -> Reply:
         if inspect.iscoroutinefunction(self._function):
-            return reply(await self._function(package, **self._given))
+            with _here():
+                return reply(await self._function(package, **self._given))
         async with self._lock():
             return reply(await asyncio.to_thread(self._call, package))
 
     def _call(self, package: Package) -> Any:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), _here():
             return self._function(package, **self._given)
 
     def _lock(self) -> asyncio.Lock:
@@ -80,6 +86,24 @@ class FunctionJudge:
         if self._turn is None or self._turn[0] is not loop:
             self._turn = (loop, asyncio.Lock())
         return self._turn[1]
+
+
+@contextmanager
+def _here() -> Iterator[None]:
+    """The working directory is after it what it was before: paths of the bench may hang on it."""
+    before = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield
+    finally:
+        os.fchdir(before)
+        os.close(before)
+
+
+def _without_required(function: Callable[..., Any], options: dict[str, str]) -> list[str]:
+    """Parameters that have no default and that no option gives."""
+    found = list(inspect.signature(function).parameters.values())[1:]
+    named = [one for one in found if one.kind in {one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY}]
+    return [one.name for one in named if one.default is one.empty and one.name not in options]
 
 
 def reply(found: Any) -> Reply:

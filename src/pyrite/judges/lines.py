@@ -81,6 +81,10 @@ def _checked(reply: object) -> Reply:
             f"the judge answered {reply.verdict} with status {reply.status!r}",
             expected="verdict parse_error exactly when the status is not ok",
         )
+    try:
+        json.dumps([reply.usage, reply.process], allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise InputError(f"the judge answered a usage that is no JSON: {exc}", expected="JSON") from None
     if reply.verdict is None and reply.score is None:
         raise InputError("the judge answered neither a verdict nor a score", expected="one of them")
     return reply

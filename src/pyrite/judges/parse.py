@@ -30,7 +30,18 @@ from typing import Any
 from pyrite.judges.base import Reply
 from pyrite.judges.english import foreign
 from pyrite.judges.found import Found, Object, Unsaid, look, said
-from pyrite.judges.spoken import TRIM, WORDS, Spoken, claims, of_another, spoken, taken_back, word
+from pyrite.judges.spoken import (
+    TRIM,
+    WORDS,
+    Spoken,
+    aside,
+    claims,
+    contradicts,
+    of_another,
+    spoken,
+    taken_back,
+    word,
+)
 from pyrite.records import Status, Verdict
 
 MAX_TEXT = 200_000
@@ -42,6 +53,14 @@ _ALSO = (
     *("judgement", "judgment"),
 )
 """Keys of what may be a verdict, though nobody asked for it there."""
+_ASKS = re.compile(
+    r"(?:^|_|\b)(?:success\w*|succeeded|passed|completed?|correct|achieved|done|(fail\w*))(?:_|\b|$)"
+)
+"""Keys that ask whether it is a success, or (the group) a failure."""
+_YES = {
+    **dict.fromkeys(("true", "yes", "1", "1.0"), True),
+    **dict.fromkeys(("false", "no", "0", "0.0"), False),
+}
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "thoughts")
 _STOPPED: Mapping[str, tuple[Status, str]] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
@@ -183,11 +202,17 @@ def _undisputed(parsed: Parsed, found: Found, form: Format) -> Parsed:
             inner += _inside([body], form)
         elif foreign(_beside(before)) or foreign(after):
             return _none("off_schema", "what stands beside its verdict is in no language that is read here")
-        elif of_another(before) or (parsed.verdict is not None and taken_back(after, parsed.verdict)):
+        elif (
+            aside(before, after)
+            or of_another(before)
+            or (parsed.verdict is not None and taken_back(after, parsed.verdict))
+        ):
             return _none("malformed", "a verdict stands in it where it may be a quotation, or is taken back")
+        elif parsed.verdict is not None and contradicts(f"{before}\n{after}", parsed.verdict):
+            return _none("malformed", "the words beside its verdict state another one")
         elif form.strict:
             others = {key: value for key, value in body.items() if key not in form.keys}
-            inner += _inside([others], form)
+            inner += [*_inside([others], form), *_stated(others, form)]
     said_too = [*claims(found.prose, form.labels, form.words), *inner]
     if parsed.verdict is not None and any(other != parsed.verdict for other in said_too):
         return _none("malformed", "it says two things")
@@ -238,6 +263,20 @@ def _inside(value: Any, form: Format, depth: int = 0) -> Iterator[Verdict]:
                 if key in form.keys or key in _ALSO or key.endswith("verdict"):
                     yield from _meant(one[key], form)
         yield from _inside(one, form, depth + 1)
+
+
+def _stated(others: Mapping[str, Any], form: Format) -> Iterator[Verdict]:
+    """Verdicts under other keys of an answer: a word of the vocabulary, or yes or no to a success."""
+    for key, value in others.items():
+        verdict = form.words.get(word(value)) if isinstance(value, str) else None
+        if key in _REASONS:
+            continue
+        if verdict is not None:
+            yield verdict
+        elif (asks := _ASKS.search(key)) is not None and not isinstance(value, dict | list):
+            yes = _YES.get(str(value).strip(TRIM).casefold())
+            if yes is not None:
+                yield Verdict.SUCCESS if yes == (asks[1] is None) else Verdict.FAILURE
 
 
 def _none(status: Status, reason: str) -> Parsed:

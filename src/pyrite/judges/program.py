@@ -31,7 +31,17 @@ from pyrite.errors import UsageError
 from pyrite.judges.base import Package, Reply, Unavailable
 from pyrite.judges.client.secrets import redact, redact_bytes
 from pyrite.judges.pipe import Pipe, Ran
-from pyrite.judges.wire import Conditions, Said, document, identifier, number, read, unreadable
+from pyrite.judges.wire import (
+    ERRORS,
+    Conditions,
+    Said,
+    document,
+    error_in,
+    identifier,
+    number,
+    read,
+    unreadable,
+)
 from pyrite.store.images import read_image
 from pyrite.store.scratch import scratch
 
@@ -132,6 +142,11 @@ class Program:
         if ran.twice:
             pipe.close()
             return unreadable("malformed", "there are two answers to one request")
+        if (error := error_in(ran.answer)) is not None:
+            raise Unavailable(
+                f"the program answered with an error: {self._redact(error.encode()).decode()}",
+                where=self._argv[0],
+            )
         said = self._clean(read(ran.answer))
         if said.id == name:
             return said.reply
@@ -142,18 +157,19 @@ class Program:
 
 
 def _is_answer(line: bytes, name: str) -> bool:
-    """Whether a line answers this request: an object with its id, or with a verdict or score and no id.
+    """Whether a line answers this request: an object with its id, or none, and a verdict or a score.
 
-    What is no JSON is one where it speaks of them; logs, counters and the request itself are chatter.
+    An error with its id is one too.
+    What is no JSON is one where it speaks of them; logs, progress and the request itself are chatter.
     """
     if not line.lstrip().startswith(b"{"):
         return False
     try:
         body = json.loads(line)
     except (ValueError, RecursionError):
-        return any(key in line for key in (b'"score"', b'"verdict"', f'"{name}"'.encode()))
+        return any(key in line for key in (b'"score"', b'"verdict"'))
     if body.get("id") == name:
-        return "instruction" not in body
+        return any(key in body for key in ("score", "verdict", *ERRORS)) and "instruction" not in body
     return body.get("id") is None and ("score" in body or "verdict" in body)
 
 

@@ -25,6 +25,7 @@ from pyrite.judges.base import Declined, Package, Unavailable
 from pyrite.judges.client.base import CallError
 from pyrite.judges.client.budget import Spent
 from pyrite.judges.client.calls import Calls
+from pyrite.judges.client.secrets import keys_of_environment, redact
 from pyrite.judges.interrupts import Interrupts
 from pyrite.judges.labels import Labelled
 from pyrite.judges.pricing import Cost, cost
@@ -53,6 +54,8 @@ class Asked:
     missing: int = 0
     old: int = 0
     """Verdicts that were to be given anew and were not: the old ones are still there."""
+    dropped: int = 0
+    """Verdicts of other settings that went with the first new one, and were not given anew."""
     undecided: int = 0
     """New verdicts of a judge that grades the process, without an outcome: a step of it failed."""
     why_missing: dict[str, int] = field(default_factory=dict)
@@ -287,7 +290,7 @@ class _Stream:
         for labelled, condition in asking:
             take_over(self._bench, labelled.label, condition)  # of a command that was killed
         for labelled, condition in asking:
-            if not force and not labelled.anew:
+            if not force:  # to ask anew is no leave to drop what was asked otherwise
                 evidence = _evidence(self._by_condition[condition], condition)
                 refuse_other_settings(self._bench, labelled, condition, evidence)
         self._watch.total = sum(
@@ -341,7 +344,7 @@ class _Stream:
         for file in self._files.values():
             file.close()
         for place, left in self._beside.items():
-            take_over(self._bench, *place)
+            self.asked[place].dropped = take_over(self._bench, *place)
             self.asked[place].old = len(left)
         answered = {label for label, _ in self._beside} & {label for label, _ in self._files}
         if answered:
@@ -384,6 +387,7 @@ class _Stream:
         said = str(exc) if known else "".join(traceback.format_exception(exc))
         if labelled.calls is not None:
             why, said = labelled.calls.redact(why), labelled.calls.redact(said)
+        why, said = (redact(text, keys_of_environment()) for text in (why, said))  # of anybody's code
         why = why[:200]
         if isinstance(exc, Declined):
             asked.declined[why] = asked.declined.get(why, 0) + 1

@@ -124,14 +124,71 @@ _ELSEWHERE = re.compile(
 """Words that make of what follows somebody else's, or nobody's."""
 _BACK = (
     r"but|however|actually|wait|instead|correction|correct(?:ed|ing)?|revis\w*|on second"
-    r"|although|though|ignore|trick"
+    r"|although|though|ignore|trick|scratch (?:that|this|it)|back|on reflection|edit|opposite|kidding|page"
+    r"|demand\w*"
 )
 _NOT = r"not|never|no|none|nothing|cannot|wrong|incorrect|missing|\w+n['\u2019]t"
+_UNDONE = r"incomplete|un(?:saved|changed|finished|done|solved)|remain\w*|still|lost|empty"
 _AGAINST = {
-    Verdict.SUCCESS: rf"fail\w*|unsuccess\w*|uncertain|{_NOT}",
+    Verdict.SUCCESS: rf"fail\w*|unsuccess\w*|uncertain|{_NOT}|{_UNDONE}|false|f",
+    Verdict.FAILURE: r"success\w*|succeed\w*|pass(?:ed)?|uncertain|true|as (?:asked|required|expected)",
+    Verdict.UNCERTAIN: r"success\w*|succeed\w*|fail\w*|unsuccess\w*|pass(?:ed)?",
+}
+
+
+_NEGATED = re.compile(
+    r"(?:\b(?:not|no|without|never|cannot)|n['\u2019]t)\s+(?:(?:a|yet|been|be|really|fully)\s+){0,2}"
+    r"(success\w*|succeed\w*|pass(?:ed)?)\b",
+    re.IGNORECASE,
+)
+_CRITERIA = re.compile(
+    r"\b(?:success|failure|pass)[- ](?:criteri\w+|conditions?|requirements?)"
+    r"|\b(?:criteri\w+|conditions?|requirements?) (?:for|of) (?:success|failure)\b",
+    re.IGNORECASE,
+)
+_STATES = {
+    Verdict.SUCCESS: r"fail\w*|unsuccess\w*|uncertain",
     Verdict.FAILURE: r"success\w*|succeed\w*|pass(?:ed)?|uncertain",
     Verdict.UNCERTAIN: r"success\w*|succeed\w*|fail\w*|unsuccess\w*|pass(?:ed)?",
 }
+
+
+def contradicts(prose: str, verdict: Verdict) -> bool:
+    """Whether words beside an object hold a word of another verdict; success and failure are treated alike.
+
+    >>> [contradicts(text, Verdict.FAILURE) for text in ("It claims success.", "It was not successful.")]
+    [True, False]
+    """
+    bare = _NEGATED.sub("failure", _CRITERIA.sub("", prose))
+    return re.search(rf"\b(?:{_STATES.get(verdict, 'x^')})\b", bare, re.IGNORECASE) is not None
+
+
+_ELEMENT = re.compile(
+    r"</?(?!(?:answer|json|output|final|response|result|solution)\b)[a-z][\w:-]*\s*>|<!--|-->", re.IGNORECASE
+)
+_OWN = re.compile(
+    r"\b(?:answer|verdict|evaluation|judg\w+|json|conclusion|assess\w*|decision|response|result|output"
+    r"|therefore|thus|so|hence|final|here)\b",
+    re.IGNORECASE,
+)
+
+
+def aside(before: str, after: str) -> bool:
+    """Whether an object stands in a sentence, a list, a table or an element, or under somebody's heading."""
+    here, there = before.rpartition("\n")[2].strip(), after.partition("\n")[0].strip()
+    if re.match(r"\W*[a-z]|\W*[|~<`]", there.replace("```", "")) or re.search(
+        r"[<|`~]|^(?:[-*+]|\d+[.)])\s", here.replace("```json", "").replace("```", "")
+    ):
+        return True
+    above = [
+        line.strip(" \t*_#") for line in before.split("\n") if not line.lstrip().startswith(("```", "~~~"))
+    ]
+    below = [line.strip() for line in after.split("\n") if not line.lstrip().startswith(("```", "~~~"))]
+    last, following = (next(filter(None, lines), "") for lines in (above[::-1], below))
+    if _ELEMENT.search(last) or _ELEMENT.fullmatch(following):
+        return True
+    leading = re.split(r"[.!?]\s", last)[-1]
+    return leading.endswith((":", "\uff1a")) and _OWN.search(leading) is None
 
 
 def taken_back(after: str, verdict: Verdict) -> bool:
@@ -159,6 +216,8 @@ def claims(prose: str, labels: tuple[str, ...], words: Mapping[str, Verdict]) ->
     found: list[Verdict | None] = []
     for line in prose.split("\n"):
         one = _split(line)
+        if one is None and (bare := words.get(word(line))) is not None:
+            found.append(bare)
         if one is None or one.label not in {*labels, *_ALSO}:
             continue
         verdict = words.get(word(one.value))

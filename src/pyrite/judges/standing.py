@@ -53,21 +53,30 @@ def settled(bench: Bench, labelled: Labelled, condition: str, evidence: Mapping[
     return found.keys
 
 
-def take_over(bench: Bench, label: str, condition: str) -> None:
+def take_over(bench: Bench, label: str, condition: str) -> int:
     """Let verdicts that were asked for anew take the place of the old ones, each of its own.
 
-    Old verdicts of other settings go with the first new one. Where nothing was answered, nothing changes.
+    Old verdicts of other settings go with the first new one, for no file holds two ways of asking; those
+    that no new one replaces are counted, logged and returned. Where nothing was answered, nothing changes.
     May be killed at any moment, and called again.
     """
     path, beside = bench.paths.verdict_file(label, condition), bench.paths.verdicts_anew(label, condition)
     new = {(line.episode_id, line.run): line.config for line in _lines(beside)}
+    gone = 0
     if new:
         configs = set(new.values())
+        left = [line.config in configs for line in _lines(path) if (line.episode_id, line.run) not in new]
+        gone = left.count(False)
         old = (
             line for line in _lines(path) if line.config in configs and (line.episode_id, line.run) not in new
         )
+        if gone:
+            bench.log(
+                f"judge {label} {condition}: {gone} verdicts of other settings, of which none is anew, go"
+            )
         _write(path, chain(old, _lines(beside)))
     beside.unlink(missing_ok=True)
+    return gone
 
 
 def refuse_other_settings(

@@ -121,6 +121,21 @@ def _object(data: bytes) -> dict[str, Any]:
     return body
 
 
+ERRORS = ("error", "errors", "detail")
+
+
+def error_in(data: bytes) -> str | None:
+    """What an answer says in place of a score and a verdict: an error is no verdict, and asked again."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict) or any(body.get(key) is not None for key in ("score", "verdict")):
+        return None
+    told = next((str(body[key]) for key in ERRORS if key in body), None)
+    return None if told is None else "".join(c if c.isprintable() else " " for c in told[:200])
+
+
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
     body = dict(items)
     if len(body) != len(items):

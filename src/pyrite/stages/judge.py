@@ -24,7 +24,7 @@ from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.labels import Labelled
 from pyrite.judges.ocr import batch as ocr_batch
 from pyrite.judges.pricing import CallsFor
-from pyrite.judges.runner import Judging
+from pyrite.judges.runner import Asked, Judging
 from pyrite.measure.rejudged import rejudged
 from pyrite.pool import Watch
 from pyrite.records import EvidenceEntry
@@ -111,7 +111,33 @@ def judge(
     if judging.interrupted:
         raise KeyboardInterrupt
     spent = calls.spent if any(one.calls is not None for one in judges) else None
+    wanted_of = _swappable(bench, wanted, only)
+    left = {
+        name: [one for one in packed.broken if wanted_of is None or one in wanted_of.get(name, ())]
+        for name in wanted
+    }
+    judging = _with_broken(judging, judges, left, {(one.episode_id, one.condition) for one in entries}, runs)
     return replace(judging, broken=packed.broken, unswappable=packed.unswappable, spent=spent)
+
+
+def _with_broken(
+    judging: Judging,
+    judges: Sequence[Labelled],
+    broken: Mapping[str, Sequence[str]],
+    packed: Collection[tuple[str, str]],
+    runs: int,
+) -> Judging:
+    """The verdicts that cannot be had in each condition, for the episode was not packed there, as missing."""
+    asked = {(one.judge, one.condition): one for one in judging.asked}
+    for labelled, (condition, episode_ids) in product(judges, broken.items()):
+        lost = [one for one in episode_ids if (one, condition) not in packed]
+        if not lost or not labelled.judge.supports(condition):
+            continue
+        one = asked.setdefault((labelled.label, condition), Asked(labelled.label, condition))
+        number = len(lost) * (1 if labelled.judge.deterministic else runs)
+        one.missing += number
+        one.why_missing["the episode could not be packed"] = number
+    return replace(judging, asked=tuple(asked.values()))
 
 
 def _read_screens(

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Coroutine
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -372,6 +373,73 @@ def test_a_budget_is_overrun_by_no_more_than_its_first_call(
     assert budget.spent.dollars <= max(cap, cost) + 1e-9
     over = budget.spent.dollars - cap
     assert budget.spent.over_budget == (over if over > 0 else None)
+
+
+class Growing(Costly):
+    """Answers take more from one on."""
+
+    def __init__(self, budget: Budget, takes: list[int], *, dollars: bool) -> None:
+        super().__init__(budget)
+        self.takes, self.dollars = takes, dollars
+
+    async def one(self) -> None:
+        async with self.budget.reserve(1600, 1000):
+            took = self.takes[min(self.sent, len(self.takes) - 1)]
+            self.sent += 1
+            await asyncio.sleep(0.001)
+            usage = Usage(input_tokens=took, output_tokens=0)
+            answer = Answer(text="x", usage=usage, cost=took / 1e6 if self.dollars else None)
+            self.budget.settle(answer, 1600, 1000)
+
+
+@pytest.mark.parametrize("price", [None, Price(1.0, 1.0)])
+@pytest.mark.parametrize("dollars", [True, False])
+def test_a_dear_second_call_overruns_a_budget_alone(price: Price | None, dollars: bool) -> None:
+    budget = Budget(Cap(0.02) if dollars else Cap(20_000, "tokens"), price)
+    assert Growing(budget, [100, 50_000], dollars=dollars).run(24) == 2
+    assert budget.spent.over_budget == pytest.approx(0.0301 if dollars else 30_100)
+
+
+def test_answers_that_take_what_was_expected_let_more_go_at_once() -> None:
+    """What may be overrun is what is in flight: it grows with what was seen, and begins again at one."""
+    budget, seen = Budget(Cap(10**7, "tokens")), []
+
+    class Watched(Growing):
+        async def one(self) -> None:
+            async with self.budget.reserve(1600, 1000):
+                took = self.takes[min(self.sent, len(self.takes) - 1)]
+                self.sent += 1
+                seen.append(self.budget._flying)
+                await asyncio.sleep(0.001)
+                self.budget.settle(
+                    Answer(text="x", usage=Usage(input_tokens=took, output_tokens=0)), 1600, 1000
+                )
+
+    Watched(budget, [900] * 9 + [90_000] * 30, dollars=False).run(60)
+    assert seen[:4] == [1, 1, 1, 2]
+    assert max(seen) > 8
+    after = seen[9:]
+    assert 1 in after, "a dear answer lets the next one go alone"
+
+
+def test_a_larger_request_reserves_more_where_there_is_no_price() -> None:
+    budget = Budget(Cap(1.0))
+
+    async def calls() -> None:
+        async with budget.reserve(1000, 0):
+            budget.settle(Answer(text="x", cost=0.1), 1000, 0)
+        with pytest.raises(CallError, match="used up"):
+            async with budget.reserve(10_000, 0):
+                raise AssertionError("it takes ten times as much, and $0.90 is left")
+
+    asyncio.run(calls())
+
+
+@pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="inspect_ai is installed")
+def test_a_backend_that_is_not_installed_is_one_error_of_use() -> None:
+    with pytest.raises(UsageError, match="inspect_ai is not installed"):
+        Calls(Options(model="inspect:anthropic/m")).endpoint()
+    assert Calls(Options(model="inspect:anthropic/m", sends=False)).endpoint().by_inspect
 
 
 # --- keys, however they are spelled

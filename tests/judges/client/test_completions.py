@@ -223,6 +223,16 @@ def test_the_shape_of_an_image_that_is_sent_is_that_of_its_file(tmp_path: Path) 
         assert part["image_url"]["url"].startswith("data:image/png;base64,iVBORw0KGgo")
 
 
+def test_the_name_that_an_endpoint_states_is_bounded_and_printable() -> None:
+    def named(model: Any) -> str | None:
+        body = {"choices": [{"message": {"content": "a"}}], "model": model}
+        return completions.answer(json.dumps(body).encode()).model
+
+    assert named("other\n\x1b[31m") == "other [31m"
+    assert named("x" * 3_000_000) == "x" * 200
+    assert (named("\n"), named(7), named("m/x-1:b")) == (None, None, "m/x-1:b")
+
+
 def test_several_answers_that_differ_are_a_defect_and_a_mark_before_the_json_is_none() -> None:
     def choice(text: str) -> dict[str, Any]:
         return {"message": {"content": text}, "finish_reason": "stop"}

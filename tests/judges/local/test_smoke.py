@@ -17,13 +17,14 @@ import pytest
 
 from pyrite import flow
 from pyrite.cli import run
+from pyrite.errors import InputError, UsageError
 from pyrite.evidence.packing import load
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.base import Text
 from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.local import smoke
 from pyrite.judges.local.client import LocalModel
-from pyrite.judges.local.gguf import SMOKE_NAME
+from pyrite.judges.local.gguf import SMOKE_NAME, SMOKE_SHA256
 from pyrite.judges.vlm import Vlm
 from pyrite.records import EvidenceEntry, VerdictLine
 from pyrite.store.bench import Bench
@@ -93,6 +94,14 @@ def test_it_works_offline_from_end_to_end(
     assert (settings["note"], settings["licence"]) == ("chance-level smoke model", "apache-2.0")
     told = ", ".join(f"{line.verdict} ({line.status}, margin {line.score})" for line in lines)
     record_property("figure", f"smoke model on {episodes} of the demo, E1-final: {told}")
+
+
+def test_a_digest_that_is_not_the_smoke_models_is_refused() -> None:
+    with pytest.raises(InputError, match="its sha256 is"):
+        LocalModel.find(smoke.NAME, sha256="a" * 64)
+    with pytest.raises(UsageError, match="is no sha256"):
+        LocalModel.find(smoke.NAME, sha256="abcd")
+    assert LocalModel.find(smoke.NAME, sha256=SMOKE_SHA256).model.smoke
 
 
 @pytest.mark.slow

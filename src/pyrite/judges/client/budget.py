@@ -105,10 +105,11 @@ class Spent:
 class Budget:
     """Lets a call go only if what is spent, what is in flight and its own estimate fit under the cap.
 
-    Nobody knows what a call takes before it is answered: one that takes more than any before it may overrun
-    the cap, and `spent.over_budget` says by how much. Under a cap the first call goes alone. An answer that
-    took more than was estimated raises the estimates of the calls after it by as much; without a price, a
-    call may take what the dearest one took.
+    Nobody knows what a call takes before it is answered: those that are in flight when answers become dearer
+    may overrun the cap, and `spent.over_budget` says by how much. A call may take what the dearest one took,
+    and its own estimate times the most that an answer took of its estimate. Under a cap the first call goes
+    alone, and so do those after an answer that raised this ratio more than twofold; each answer that did not
+    lets one more go beside the others.
     """
 
     cap: Cap | None = None
@@ -117,11 +118,12 @@ class Budget:
     _reserved: float = 0.0
     _flying: int = 0
     _blind: bool = False
-    _settled: bool = False
-    _factor: float = 1.0
+    _trusted: int = 0
+    """Answers since the last one that took far more than was to be expected."""
+    _ratio: float = 0.0
     """The most that an answer took of what was estimated for it."""
     _dearest: float = 0.0
-    """Dollars of the dearest answer."""
+    """What the dearest answer took, in the unit of the cap."""
     _waiting: list[asyncio.Future[None]] = field(default_factory=list)
 
     @asynccontextmanager
@@ -154,31 +156,33 @@ class Budget:
             self.spent.over_budget = over if over > 0 else None
         took = answer.cost if self._in_dollars else answer.usage.total
         self._blind = self._blind or (self.cap is not None and took is None)
-        self._settled = True
         if took is not None:
             self._learn(took, input_tokens, output_tokens)
         return answer
 
     def _learn(self, took: float, input_tokens: int, output_tokens: int) -> None:
-        if self._in_dollars:
-            self._dearest = max(self._dearest, took)
-        if input_tokens + output_tokens and (guess := self._estimate(input_tokens, output_tokens)) > 0:
-            self._factor = max(self._factor, took / guess)
+        guess = self._estimate(input_tokens, output_tokens)
+        before, now = (self._ratio, took / guess) if guess > 0 else (self._dearest, took)
+        self._trusted = 0 if now > 2 * before else self._trusted + 1
+        self._dearest = max(self._dearest, took)
+        if guess > 0:
+            self._ratio = max(self._ratio, now)
 
     @property
     def _alone(self) -> bool:
-        """Whether a call has to wait because another, still in flight, is to show what a call takes."""
-        return self.cap is not None and not self._settled and self._flying > 0
+        """Whether a call has to wait because others, still in flight, are to show what a call takes."""
+        return self.cap is not None and self._flying > self._trusted
 
     def _amount(self, input_tokens: int, output_tokens: int) -> float:
-        if self._in_dollars and self.price is None:
-            return self._dearest
-        return self._factor * self._estimate(input_tokens, output_tokens)
+        guessed = self.price is not None or not self._in_dollars
+        factor = max(1.0, self._ratio) if guessed else self._ratio
+        return max(self._dearest, factor * self._estimate(input_tokens, output_tokens))
 
     def _estimate(self, input_tokens: int, output_tokens: int) -> float:
-        if not self._in_dollars:
-            return float(input_tokens + output_tokens)
-        return self.price.dollars(input_tokens, output_tokens) if self.price is not None else 0.0
+        """In the unit of the cap; in tokens where dollars have no price, for the ratio is dollars a token."""
+        if self._in_dollars and self.price is not None:
+            return self.price.dollars(input_tokens, output_tokens)
+        return float(input_tokens + output_tokens)
 
     @property
     def _in_dollars(self) -> bool:

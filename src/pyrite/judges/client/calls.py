@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,8 @@ class Calls:
         named = api_key_env or self.options.api_key_env
         if model.startswith(INSPECT):
             url = base_url or self.options.base_url
+            if self.options.sends and find_spec("inspect_ai") is None:
+                raise UsageError("inspect_ai is not installed", next="pip install 'pyrite[inspect]'")
             return self._without_key(Endpoint(model, checked_url(url) if url else "", self._variable(named)))
         url = checked_url(base_url or self.options.base_url or OPENAI)
         if named is None:

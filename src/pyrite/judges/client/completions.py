@@ -31,6 +31,9 @@ FLOOR = -9999.0
 """Log-probability that stands for zero probability."""
 _IMAGE = b'{"type":"image_url","image_url":{"url":"data:%s;base64,'
 
+MAX_MODEL = 200
+"""Characters of a model's name, as its endpoint states it, that are kept."""
+
 
 def body(request: Request, without: Collection[str] = ()) -> bytes:
     """The JSON of a request. Images are in base64 already and need no escaping: they are only joined in."""
@@ -145,7 +148,7 @@ def answer(data: bytes, *, requests: int = 1, seconds: float = 0.0, without: tup
         text=strings(_text(said.get("content"))),
         finish=strings(finish) if isinstance(finish, str) else None,
         refusal=strings(refusal),
-        model=strings(document["model"]) if isinstance(document.get("model"), str) else None,
+        model=stated_model(document.get("model")),
         usage=_usage(document.get("usage")),
         logprobs=_logprobs(choice.get("logprobs"), strings),
         cost=_cost(document.get("usage")),
@@ -157,6 +160,18 @@ def answer(data: bytes, *, requests: int = 1, seconds: float = 0.0, without: tup
     if strings.torn and defect is None:
         found = found.model_copy(update={"defect": "half of a surrogate pair"})
     return found
+
+
+def stated_model(name: Any) -> str | None:
+    """The model's name as an endpoint states it: 200 printable characters at most, for it is in every line.
+
+    >>> stated_model("m\\n\\x1b[31m" + "x" * 999)[:7], stated_model("\\n"), stated_model(3)
+    ('m [31mx', None, None)
+    """
+    if not isinstance(name, str):
+        return None
+    shown = "".join(c if c.isprintable() else " " for c in name[: 4 * MAX_MODEL])
+    return " ".join(shown.split())[:MAX_MODEL] or None
 
 
 class _Strings:

@@ -227,7 +227,7 @@ def answer(output: ModelOutput, max_bytes: int) -> Answer:
         text=text,
         finish=finish,
         refusal=refusal,
-        model=output.model or None,
+        model=completions.stated_model(output.model),
         usage=_usage(output),
         logprobs=None if tokens is None else tuple(map(_token, tokens)),
         cost=output.usage.total_cost if output.usage is not None else None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,6 +14,9 @@ SECRET_CHARS = 8
 """A shorter key ("none", "EMPTY") is a word and no secret: it is not searched for in texts."""
 MARK = "[key]"
 _DEPTH = 50
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:KEY|APIKEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)(?:$|_)", re.IGNORECASE
+)
 
 
 def redact(text: str, secrets: Iterable[str | None]) -> str:
@@ -24,6 +28,11 @@ def redact(text: str, secrets: Iterable[str | None]) -> str:
     for secret in _sorted(secrets):
         text = _pattern(secret).sub(MARK, text)
     return text
+
+
+def keys_of_environment() -> list[str]:
+    """What the variables hold whose name says that it is a secret, such as OPENAI_API_KEY."""
+    return [value for name, value in os.environ.items() if _SECRET_NAME.search(name)]
 
 
 def redact_bytes(data: bytes, secrets: Iterable[str | None]) -> bytes:

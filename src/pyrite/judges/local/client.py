@@ -44,7 +44,7 @@ class LocalModel:
     def find(cls, gguf: str, *, mmproj: str | None = None, sha256: str | None = None) -> LocalModel:
         """The model of a path, or of the word `smoke`. Raises `UsageError` for what is none."""
         if gguf == smoke.NAME and not Path(gguf).exists():
-            model = smoke.smoke_model()
+            model = smoke.smoke_model(sha256)
         else:
             model = read(Path(gguf), sha256=sha256)
         if model.architecture == PROJECTOR:

@@ -27,9 +27,13 @@ def find() -> Path | None:
     return next((path for path in found if path.is_file()), None)
 
 
-def smoke_model() -> Gguf:
-    """The smoke model, its bytes checked. Raises `UsageError` where it is not installed."""
+def smoke_model(sha256: str | None = None) -> Gguf:
+    """The smoke model, its bytes checked, against `sha256` too where one is given.
+
+    Raises `UsageError` where it is not installed, `InputError` where it is another file.
+    """
     path = find()
     if path is None:
         raise UsageError("the smoke model is not installed", expected=f"the package {PACKAGE}", next=NEXT)
-    return read(path, sha256=SMOKE_SHA256)
+    found = read(path, sha256=SMOKE_SHA256)
+    return found if sha256 is None else read(path, sha256=sha256)

@@ -20,12 +20,15 @@ def names() -> list[str]:
 
 
 def load(name: str) -> str:
-    """The text of a prompt that ships, or of a file: a name with a slash or the ending .md is a path.
+    """The text of a prompt that ships, or of a file: a name that ends in .md is a path.
 
-    Raises `UsageError` for an unknown name, `InputError` for a file that is none or too large.
+    Raises `UsageError` for an unknown name or a file with another ending, `InputError` for a file that is
+    none or too large.
     """
-    if "/" in name or name.endswith(".md"):
+    if name.endswith(".md"):
         return _file(Path(name))
+    if "/" in name:
+        raise UsageError(f"prompt {name!r} is no .md file", expected="the path of a .md file")
     if name not in names():
         raise UsageError(f"no prompt {name!r}", expected=f"{', '.join(names())}, or the path of a .md file")
     return (files(__name__) / f"{name}.md").read_text(encoding="utf-8")
