@@ -41,9 +41,11 @@ _HTML = (
 )
 _TEMPLATE = re.compile(
     r"<(?=[|｜])|(?<=[|｜])(?=>)|<<(?=\s{0,3}/?\s{0,3}SYS\s{0,3}>>)"
-    rf"|<(?!\s{{0,3}}/?\s{{0,3}}(?:{_HTML})\b)(?=\s{{0,3}}[/!]?\s{{0,3}}[^\W\d][\w.:▁-]{{0,60}}(?:\s{{0,3}}=[^<>\n]{{0,60}})?\s{{0,3}}/?\s{{0,3}}>)"
+    rf"|<(?!\s{{0,3}}/?\s{{0,3}}(?:{_HTML})\b)(?=\s{{0,3}}[/!]?\s{{0,3}}[^\W\d][\w.:▁-]{{0,60}}(?:\s{{0,3}}=[^<>\n]{{0,60}}|\s{{1,3}}\d{{1,4}})?\s{{0,3}}/?\s{{0,3}}>)"
     r"|\[(?=\s{0,3}/?\s{0,3}(?-i:[a-z]?[A-Z][A-Z_]{1,40})\s{0,3}\])"
-    r"|(?<![^\n])[ \t#*]*(?:assistant|user|human|system|model)[ \t*]*(?=:)",
+    r"|\[(?=\s{0,3}(?:img|image|audio|video)[-_ ]?\d{1,4}\s{0,3}\])"
+    r"|(?<![^\n])[ \t#*>]*(?:gpt-?\d?[ \t](?:correct[ \t])?)?"
+    r"(?:assistant|user|human|system|model|response|instruction)[ \t*]*(?=:)",
     re.IGNORECASE,
 )
 """Where what looks like a tag of a chat template (</s>, [INST], [SEP]), a placeholder of an image or
