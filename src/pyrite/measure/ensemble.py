@@ -44,7 +44,7 @@ class Ensemble:
         """
         names = list(self.members)
         if self.weights:
-            names = [f"{weight:g}*{name}" for weight, name in zip(self.weights, names, strict=True)]
+            names = [f"{_shortest(weight)}*{name}" for weight, name in zip(self.weights, names, strict=True)]
         return f"{self.rule}({('>' if self.rule == 'cascade' else '+').join(names)})"
 
     def of(self, said: Mapping[str, Codes8]) -> Codes8:
@@ -78,6 +78,16 @@ class Ensemble:
             if self.rule == "cascade":
                 reached = reached & (said[name] == SUCCESS)
         return found
+
+
+def _shortest(weight: float) -> str:
+    """A number in the fewest digits that are it and no other.
+
+    >>> _shortest(2.0), _shortest(1.0000001)
+    ('2', '1.0000001')
+    """
+    short = f"{weight:g}"
+    return short if float(short) == weight else repr(float(weight))
 
 
 _SLACK = 1e-9

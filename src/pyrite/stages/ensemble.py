@@ -165,7 +165,14 @@ def _word(code: int) -> str:
 
 def _settings(stored: _Stored, one: Ensemble, condition: str) -> dict[str, Any]:
     configs = {name: stored.configs.get((name, condition)) for name in one.members}
-    return {"judge": one.label, "rule": one.rule, "weights": list(one.weights), "members": configs}
+    order = list(one.members)
+    return {
+        "judge": one.label,
+        "rule": one.rule,
+        "weights": list(one.weights),
+        "members": configs,
+        "order": order,
+    }
 
 
 def _config(settings: dict[str, Any]) -> str:
