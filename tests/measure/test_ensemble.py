@@ -108,6 +108,7 @@ def test_unanimous_accepts_less_than_majority_and_any_more(verdicts: list[int]) 
         (["weighted"], ["a", "b"], (1,), "1 weights for 2 judges"),
         (["weighted"], ["a", "b"], (0, 0), "2 weights for 2 judges"),
         (["weighted"], ["a", "b"], (-1, 3), "2 weights for 2 judges"),
+        (["weighted"], ["a", "b"], (1e308, 1e308), "2 weights for 2 judges"),
         (["any"], ["a", "b"], (1, 2), "weights without the rule"),
     ],
 )

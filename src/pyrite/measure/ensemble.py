@@ -105,12 +105,14 @@ def parse(rules: Sequence[str], members: Sequence[str], weights: Sequence[float]
         raise UsageError(f"no rule {', '.join(unknown)!r}", expected=", ".join(RULES))
     wanted = "weighted" in rules
     fits = (
-        len(weights) == len(members) and all(0 <= one < float("inf") for one in weights) and sum(weights) > 0
+        len(weights) == len(members)
+        and all(0 <= one < float("inf") for one in weights)
+        and 0 < sum(weights) < float("inf")
     )
     if wanted and not fits:
         raise UsageError(
             f"{len(weights)} weights for {len(members)} judges",
-            expected="weighted takes --weights, a number of 0 or more for each judge, not all of them 0",
+            expected="weighted takes --weights, a number of 0 or more a judge, with a finite sum above 0",
         )
     if weights and not wanted:
         raise UsageError("weights without the rule weighted", expected="--rule weighted")

@@ -7,7 +7,6 @@ It reads text: of each screen that which is read off it. Source and differences:
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from pyrite.judges.baselines.status import quoted
 from pyrite.judges.client.base import CallError
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.client.completions import too_long
-from pyrite.judges.dialogue import Dialogue
+from pyrite.judges.dialogue import Dialogue, together
 from pyrite.judges.options import number
 from pyrite.judges.parse import Parsed
 from pyrite.records import Evidence, Verdict
@@ -73,8 +72,8 @@ class NNetNav(Baseline):
         talk, shown = self.dialogue(package, run), Shown(package.evidence)
         texts = await screen_texts(package, shown, cache=self._cache)
         actions = self._actions(shown, len(texts))
-        changes = await asyncio.gather(
-            *(self._change(talk, n, texts[n : n + 2], action) for n, action in enumerate(actions))
+        changes = await together(
+            self._change(talk, n, texts[n : n + 2], action) for n, action in enumerate(actions)
         )
         wrong = next((one for one in changes if isinstance(one, Parsed)), None)
         if wrong is not None:
