@@ -88,6 +88,19 @@ def test_what_is_missing_is_left_out_and_counted() -> None:
     assert "3 verdicts missing, and left out" in told
 
 
+def test_what_has_no_opposite_is_not_missing() -> None:
+    kinds = ["asserts", "asserts", "hedged", "silent"]
+    swap = np.array([1, -1, -1, -1], dtype=np.int8)
+    said = {("j", name, 1): np.ones(4, dtype=np.int8) for name in (BASE, CLAIM)} | {("j", SWAP, 1): swap}
+    made = table(np.zeros(4, dtype=np.int8), list("abcd"), said)
+    result = claim_experiment(made, kinds, [ARM], Settings(resamples=20))
+    cell = result["strata"]["natural"]["arms"][0]["conditions"][SWAP]
+    assert (cell["missing"], cell["without_opposite"]) == (1, 2)
+    told = " ".join(notes(result))
+    assert "1 verdict missing, and left out" in told
+    assert "2 episodes left out with the opposite" in told
+
+
 def test_nothing_to_measure_is_null_with_a_reason() -> None:
     truth = np.array([1, 1], dtype=np.int8)
     said = {("j", name, 1): np.array([1, 0], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}

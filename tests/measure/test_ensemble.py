@@ -17,8 +17,10 @@ from tests.measure.conftest import MadeBench
 
 from pyrite.cli import run
 from pyrite.errors import UsageError
+from pyrite.measure.bench import table_from_bench
 from pyrite.measure.ensemble import RULES, Ensemble, parse
 from pyrite.measure.measure import measure_table
+from pyrite.measure.vote import votes_of
 from pyrite.records import VerdictLine
 from pyrite.store.jsonl import read_lines
 
@@ -106,6 +108,7 @@ def test_unanimous_accepts_less_than_majority_and_any_more(verdicts: list[int]) 
         (["weighted"], ["a", "b"], (1,), "1 weights for 2 judges"),
         (["weighted"], ["a", "b"], (0, 0), "2 weights for 2 judges"),
         (["weighted"], ["a", "b"], (-1, 3), "2 weights for 2 judges"),
+        (["weighted"], ["a", "b"], (1e308, 1e308), "2 weights for 2 judges"),
         (["any"], ["a", "b"], (1, 2), "weights without the rule"),
     ],
 )
@@ -191,6 +194,41 @@ def test_made_again_they_follow_their_members(make_bench: Callable[[], MadeBench
     made.verdicts("b", "E3-full", [("e0", "success")], config="other")
     assert run([*command[:-1], "unanimous,any", "-q"]) == 0
     assert (first, verdicts_of(made, "unanimous(a+b)")) == ({"e0": "success"}, {"e0": "success"})
+
+
+def test_what_no_longer_follows_from_the_members_is_missing(
+    make_bench: Callable[[], MadeBench], capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = make_bench()
+    for n in range(3):
+        made.episode(f"e{n}", f"t{n}", "fail")
+    made.verdicts("a", "E3-full", [(f"e{n}", "success") for n in range(3)])
+    path = made.verdicts("b", "E3-full", [(f"e{n}", "success") for n in range(3)])
+    root = str(made.bench.root)
+    command = ["experiment", "ensemble", root, "-q", "--rule"]
+    assert run([*command, "unanimous", "--judge", "a", "--judge", "b"]) == 0
+    assert run([*command, "any", "--judge", "unanimous(a+b)", "--judge", "b"]) == 0
+    nested = "any(unanimous(a+b)+b)"
+    before = table_from_bench(made.bench)
+    assert votes_of(before, nested, "E3-full").verdict.tolist() == [1, 1, 1]
+    assert not any("no longer" in one for one in before.warnings)
+    path.unlink()
+    made.verdicts("b", "E3-full", [("e0", "failure"), ("e1", "success")], config="other")
+    after = table_from_bench(made.bench)
+    assert votes_of(after, "unanimous(a+b)", "E3-full").verdict.tolist() == [-1, 1, -1]
+    assert votes_of(after, nested, "E3-full").verdict.tolist() == [-1, 1, -1]
+    assert any("unanimous(a+b): 2 verdicts no longer what its members say" in one for one in after.warnings)
+    capsys.readouterr()
+    run(["measure", root, "-q"])
+    assert "no longer what its members say" in " ".join(capsys.readouterr().out.split())
+    assert run([*command, "unanimous", "--judge", "a", "--judge", "b"]) == 0
+    again = table_from_bench(made.bench)
+    assert votes_of(again, "unanimous(a+b)", "E3-full").verdict.tolist() == [0, 1, -1]
+
+
+def test_weights_that_differ_in_the_seventh_digit_have_labels_that_do() -> None:
+    labels = {Ensemble("weighted", ("a", "b"), pair).label for pair in ((1.0000001, 1), (1, 1.0000001))}
+    assert labels == {"weighted(1.0000001*a+1*b)", "weighted(1*a+1.0000001*b)"}
 
 
 @pytest.mark.parametrize(

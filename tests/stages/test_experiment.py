@@ -59,6 +59,25 @@ class Unsure(Ignores):
 
     name, trusts = "unsure", (0.35, 0.65)
 '''
+SILENT_JUDGES = """
+from pyrite.judges.base import Unavailable
+
+
+class Never(Ignores):
+    name = "never"
+
+    async def judge(self, package, run):
+        raise Unavailable("nobody answers")
+
+
+class NotClaims(Ignores):
+    name = "not-claims"
+
+    async def judge(self, package, run):
+        if "+" in package.evidence.condition:
+            raise Unavailable("nobody answers")
+        return await Ignores.judge(self, package, run)
+"""
 TRUE = {
     "Ignores": {"claim": (0.0, 0.0), "swap": (0.0, 0.0)},
     "Follows": {"claim": (0.8, 0.2), "swap": (-0.2, -0.8)},
@@ -145,6 +164,23 @@ def test_a_judge_at_chance_is_called_that(bench: Path, capsys: pytest.CaptureFix
     assert any("chance level" in one for one in result["warnings"])
     arm = result["strata"]["natural"]["arms"][0]
     assert arm["conditions"]["E2+claim"]["tells_apart"] is False
+
+
+def test_where_nothing_was_answered_it_says_so(
+    bench: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No line of any arm, and no line in one condition alone: missing, exit 4, every figure null or there."""
+    text = "from scripted_judges import Ignores\n" + SILENT_JUDGES
+    (tmp_path / "silent_judges.py").write_text(text, encoding="utf-8")
+    for name, answered in (("Never", False), ("NotClaims", True)):
+        command = ["experiment", "claim", str(bench), "--judge", f"silent_judges:{name}", "-q"]
+        assert run([*command, "--json"]) == 4
+        arm = json.loads(capsys.readouterr().out)["strata"]["natural"]["arms"][0]
+        assert arm["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]["value"] is None
+        assert (arm["conditions"]["E2-last4"]["fpr"]["value"] is not None) == answered
+        assert arm["conditions"]["E2+claim"]["missing"] == 200
+        assert run([*command, "--no-color"]) == 4
+        assert "missing, and left out" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

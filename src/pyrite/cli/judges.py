@@ -130,6 +130,8 @@ def judge(
             bench, runs=runs, dry_run=dry_run, force=force, workers=jobs, watch=stage, **asked
         )
         stage.summary = judging_text.judged(judging, dry=dry_run)
+    for told in asking.unasked():
+        click.echo(f"note: {told}", err=True)
     if as_json:
         screen.result_json(judging)
     else:

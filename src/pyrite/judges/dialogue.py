@@ -2,7 +2,7 @@
 
     talk = Dialogue(self.endpoint.model, self.calls.client(self.endpoint), package.evidence, run, params)
     points = await talk.ask("key-points", SYSTEM, (Text("…"),))
-    looked = await asyncio.gather(*(talk.ask("image", SYSTEM, parts, position=n) for n, parts in …))
+    looked = await together(talk.ask("image", SYSTEM, parts, position=n) for n, parts in …)
     return talk.reply(Verdict.SUCCESS, "…")
 
 Every answer is in the cache under its request, so a judge that was stopped asks for the rest alone. The
@@ -11,14 +11,17 @@ answers stand in the raw file of the verdict by step and position.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pyrite.judges.base import Reply
-from pyrite.judges.client.base import Answer, JudgeClient, Params, Part, Request
+from pyrite.judges.client.base import Answer, JudgeClient, Params, Part, Request, stopped
+from pyrite.judges.interrupts import stopping
 from pyrite.records import Evidence, Status, Verdict
 
+T = TypeVar("T")
 _TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
 
@@ -44,7 +47,9 @@ class Dialogue:
         params: Params | None = None,
         schema: dict[str, Any] | None = None,
     ) -> Answer:
-        """One call; `CallError` where there is no answer."""
+        """One call; `CallError` where there is no answer, or ctrl-C came before it."""
+        if stopping():
+            raise stopped()
         request = Request(
             self.model,
             system,
@@ -106,6 +111,15 @@ class Dialogue:
             {"step": step, "position": position, "answer": answer.model_dump(mode="json", exclude=left_out)}
             for (step, position), answer in sorted(self.said.items())
         ]
+
+
+async def together(calls: Iterable[Awaitable[T]]) -> list[T]:
+    """All results in order; where one raises, that is raised once the others have ended and are kept."""
+    done = await asyncio.gather(*calls, return_exceptions=True)
+    for one in done:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in done if not isinstance(one, BaseException)]
 
 
 def total(values: Sequence[float | None]) -> float | None:

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar, Token
 from types import FrameType
 from typing import Any
 
@@ -21,8 +22,10 @@ class Interrupts:
         """Called in the event loop at the second ctrl-C."""
         self._before: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._token: Token[Interrupts | None] | None = None
 
     def __enter__(self) -> Interrupts:
+        self._token = _CURRENT.set(self)
         before = signal.getsignal(signal.SIGINT)
         here = threading.current_thread() is threading.main_thread()
         if here and before not in (signal.SIG_IGN, signal.SIG_DFL, None):
@@ -32,6 +35,9 @@ class Interrupts:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            _CURRENT.reset(self._token)
+            self._token = None
         if self._loop is not None:
             signal.signal(signal.SIGINT, self._before)
             self._loop = None
@@ -44,3 +50,12 @@ class Interrupts:
         self.seen = True
         with suppress(OSError, ValueError):
             print("\nfinishing what is in flight; ctrl-C again stops at once", file=sys.stderr, flush=True)
+
+
+_CURRENT: ContextVar[Interrupts | None] = ContextVar("interrupts", default=None)
+
+
+def stopping() -> bool:
+    """Whether ctrl-C was seen by what is entered here: nothing more is to be sent."""
+    current = _CURRENT.get()
+    return current is not None and current.seen

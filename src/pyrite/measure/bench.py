@@ -17,6 +17,7 @@ from pyrite.errors import UsageError
 from pyrite.measure import labelled, people
 from pyrite.measure import lines as verdict_lines
 from pyrite.measure.blocks import Settings, counted
+from pyrite.measure.follows import without_outdated
 from pyrite.measure.health import health_block
 from pyrite.measure.scores import Asked
 from pyrite.measure.strata import strata_blocks, truth_strata
@@ -192,7 +193,8 @@ def _joined(bench: Bench, found: Attempted) -> Table:
     said = _labelled(found)
     verdicts = verdict_lines.verdicts(lines.rows)
     runs = verdict_lines.configured_runs(bench, verdicts)
-    return Table(episodes, verdicts, runs, (*warnings, *labels.notes(said)), said)
+    table = Table(episodes, verdicts, runs, (*warnings, *labels.notes(said)), said)
+    return without_outdated(table, bench.lock(), str(bench.root))
 
 
 def _grouped(table: Table, found: Attempted, group: Sequence[str]) -> Table:

@@ -89,6 +89,7 @@ def _arm(
     table: Table, rows: Flags, kinds: Mapping[str, Flags], arm: Arm, settings: Settings
 ) -> dict[str, Any]:
     failed = rows & (table.episodes.truth == FAIL)
+    turned = rows & ~kinds[SILENT] & ~kinds[HEDGED]  # what says nothing of success has no opposite
     return {
         **asdict(arm),
         "contrasts": {
@@ -99,7 +100,9 @@ def _arm(
         ),
         "noise": noise_block(table, failed & kinds[ASSERTS], arm.judge, arm.base, settings),
         "conditions": {
-            condition: _rates(table, rows, arm.judge, condition, settings)
+            condition: _rates(
+                table, rows, turned if condition == arm.swap else rows, arm.judge, condition, settings
+            )
             for condition in (arm.base, arm.claim, arm.swap)
         },
     }
@@ -152,8 +155,13 @@ def _moved(
     }
 
 
-def _rates(table: Table, rows: Flags, judge: str, condition: str, settings: Settings) -> dict[str, Any]:
-    """Acceptance of failed and passed episodes, d' and criterion of one condition."""
+def _rates(
+    table: Table, rows: Flags, asked: Flags, judge: str, condition: str, settings: Settings
+) -> dict[str, Any]:
+    """Acceptance of failed and passed episodes, d' and criterion of one condition.
+
+    `asked`: the episodes that a verdict is wanted of; what the others lack is not missing.
+    """
     episodes = table.episodes
     said = votes_of(table, judge, condition).verdict
     there = rows & episodes.scored & (said != MISSING)
@@ -189,7 +197,8 @@ def _rates(table: Table, rows: Flags, judge: str, condition: str, settings: Sett
         "d_prime": d_prime,
         "criterion": figure(found.criterion),
         "tells_apart": None if low is None else low > 0,
-        "missing": int((rows & episodes.scored & ~there).sum()),
+        "missing": int((asked & episodes.scored & ~there).sum()),
+        "without_opposite": int((rows & ~asked & episodes.scored & ~there).sum()),
     }
 
 
@@ -252,6 +261,10 @@ def notes(result: Mapping[str, Any]) -> list[str]:
                     "chance level, so what moves it says little"
                 )
             gone = sum(cell["missing"] for cell in arm["conditions"].values())
+            bare = sum(cell["without_opposite"] for cell in arm["conditions"].values())
+            if bare:
+                what = f"{counted(bare, 'episode')} left out with the opposite: the message claims nothing"
+                told.append(f"{name}: {what} that can be turned round")
             if gone:
                 told.append(f"{name}: {arm['judge']}: {counted(gone, 'verdict')} missing, and left out")
     return list(dict.fromkeys(told))

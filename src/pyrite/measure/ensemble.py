@@ -44,7 +44,7 @@ class Ensemble:
         """
         names = list(self.members)
         if self.weights:
-            names = [f"{weight:g}*{name}" for weight, name in zip(self.weights, names, strict=True)]
+            names = [f"{_shortest(weight)}*{name}" for weight, name in zip(self.weights, names, strict=True)]
         return f"{self.rule}({('>' if self.rule == 'cascade' else '+').join(names)})"
 
     def of(self, said: Mapping[str, Codes8]) -> Codes8:
@@ -80,6 +80,16 @@ class Ensemble:
         return found
 
 
+def _shortest(weight: float) -> str:
+    """A number in the fewest digits that are it and no other.
+
+    >>> _shortest(2.0), _shortest(1.0000001)
+    ('2', '1.0000001')
+    """
+    short = f"{weight:g}"
+    return short if float(short) == weight else repr(float(weight))
+
+
 _SLACK = 1e-9
 """Of a sum of weights: half of 0.1 + 0.2 is not exceeded by 0.15."""
 
@@ -95,12 +105,14 @@ def parse(rules: Sequence[str], members: Sequence[str], weights: Sequence[float]
         raise UsageError(f"no rule {', '.join(unknown)!r}", expected=", ".join(RULES))
     wanted = "weighted" in rules
     fits = (
-        len(weights) == len(members) and all(0 <= one < float("inf") for one in weights) and sum(weights) > 0
+        len(weights) == len(members)
+        and all(0 <= one < float("inf") for one in weights)
+        and 0 < sum(weights) < float("inf")
     )
     if wanted and not fits:
         raise UsageError(
             f"{len(weights)} weights for {len(members)} judges",
-            expected="weighted takes --weights, a number of 0 or more for each judge, not all of them 0",
+            expected="weighted takes --weights, a number of 0 or more a judge, with a finite sum above 0",
         )
     if weights and not wanted:
         raise UsageError("weights without the rule weighted", expected="--rule weighted")

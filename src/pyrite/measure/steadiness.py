@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pyrite.measure.blocks import Settings, compact, figure
 from pyrite.measure.table import FAIL, FAILURE, MISSING, PARSE_ERROR, SUCCESS, UNCERTAIN, Flags, Table
+from pyrite.measure.vote import coded
 from pyrite.metrics.stability import Consistency, any_run, self_consistency
 
 Codes = NDArray[np.int8]
@@ -17,9 +18,7 @@ Codes = NDArray[np.int8]
 def runs_of(table: Table, judge: str, condition: str) -> Codes:
     """(episodes, configured runs) verdicts of one judge; MISSING where a run has none."""
     found = table.verdicts
-    chosen = (found.judge.codes == found.judge.names.index(judge)) & (
-        found.condition.codes == found.condition.names.index(condition)
-    )
+    chosen = coded(found.judge, judge) & coded(found.condition, condition)
     numbers = np.unique(found.run[chosen])
     runs = max(table.runs.get((judge, condition), 1), len(numbers))
     said = np.full((len(table.episodes), runs), MISSING, dtype=np.int8)

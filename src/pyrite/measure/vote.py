@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from pyrite.errors import InputError
-from pyrite.measure.table import MISSING, SUCCESS, UNCERTAIN, Codes8, Codes32, Flags, Table
+from pyrite.measure.table import MISSING, SUCCESS, UNCERTAIN, Codes8, Codes32, Factor, Flags, Table
 
 Policy = Literal["failure", "drop", "success"]
 """What a voted uncertain counts as: not accepted (the headline), not asked, or accepted."""
@@ -58,15 +58,22 @@ def vote(episode: Codes32, verdict: Codes8, *, episodes: int, runs: int) -> Vote
 def votes_of(table: Table, judge: str, condition: str) -> Votes:
     """The voted verdicts of one judge in one condition, one entry an episode of the table.
 
-    Runs that are there count even where a later command asked for fewer.
+    Runs that are there count even where a later command asked for fewer. All are missing where no line
+    names the judge or the condition: it was asked, and nothing came.
     """
     rows = table.verdicts
-    chosen = (rows.judge.codes == rows.judge.names.index(judge)) & (
-        rows.condition.codes == rows.condition.names.index(condition)
-    )
+    chosen = coded(rows.judge, judge) & coded(rows.condition, condition)
     seen = int(rows.run[chosen].max(initial=1))
     runs = max(table.runs.get((judge, condition), seen), seen)
     return vote(rows.episode[chosen], rows.verdict[chosen], episodes=len(table.episodes), runs=runs)
+
+
+def coded(column: Factor, name: str) -> Flags:
+    """Which entries have this name; none where it is in none."""
+    if name not in column.names:
+        return np.zeros(len(column.codes), dtype=np.bool_)
+    found: Flags = column.codes == column.names.index(name)
+    return found
 
 
 def mapped(verdict: Codes8, policy: Policy) -> Codes8:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,7 +104,9 @@ def _known(bench: Bench, stored: _Stored, label: str) -> str:
             f"{label} has no verdict here",
             where=str(bench.root),
             expected=f"judges with verdicts: {', '.join(sorted(stored.labels)) or 'nobody has judged here'}",
-            next=f"pyrite judge {bench.root} --judge {label}",
+            next=f"pyrite judge {shlex.quote(str(bench.root))} --judge {shlex.quote(label)}"
+            if "(" not in label
+            else "pyrite experiment ensemble --help, to make it first",
         )
     return same[0]
 
@@ -165,7 +168,14 @@ def _word(code: int) -> str:
 
 def _settings(stored: _Stored, one: Ensemble, condition: str) -> dict[str, Any]:
     configs = {name: stored.configs.get((name, condition)) for name in one.members}
-    return {"judge": one.label, "rule": one.rule, "weights": list(one.weights), "members": configs}
+    order = list(one.members)
+    return {
+        "judge": one.label,
+        "rule": one.rule,
+        "weights": list(one.weights),
+        "members": configs,
+        "order": order,
+    }
 
 
 def _config(settings: dict[str, Any]) -> str:

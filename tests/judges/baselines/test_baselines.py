@@ -15,8 +15,10 @@ from pyrite.cli import run
 from pyrite.errors import UsageError
 from pyrite.judges import eyes
 from pyrite.judges.base import Package, Reply
+from pyrite.judges.baselines import webjudge_parse
 from pyrite.judges.client.base import Answer, CallError, Image, JudgeClient, Request, Text
 from pyrite.judges.client.calls import Calls, Endpoint, Options
+from pyrite.judges.client.completions import too_long
 from pyrite.judges.labels import make
 from pyrite.records import Status, Verdict, ViewAction
 from pyrite.tasks import starter
@@ -131,6 +133,21 @@ def test_webvoyager_chooses_screens(policy: str, total: int, expected: list[int]
         ("first50", "I cannot tell.", "success", "parse_error"),
         ("first50", "FAILURE", "failure", "failure"),
         ("first50", "NOT SUCCESS", "success", "failure"),
+        ("last", "NOT A SUCCESS", "success", "parse_error"),
+        ("last", "This is NOT\nA SUCCESS", "success", "parse_error"),
+        ("last", "It was **NOT** SUCCESS", "success", "failure"),
+        ("last", "NOT\nSUCCESS", "success", "failure"),
+        ("last", "NO SUCCESS", "success", "parse_error"),
+        ("last", "The verdict cannot be SUCCESS.", "success", "parse_error"),
+        ("last", "If it was saved it would be SUCCESS", "success", "parse_error"),
+        ("last", "The page shows 'SUCCESS'.", "success", "parse_error"),
+        ("last", "Is it a SUCCESS? No.", "success", "parse_error"),
+        ("last", "SUCCESS it is not", "success", "parse_error"),
+        ("last", "KEIN SUCCESS", "success", "parse_error"),
+        ("last", "SUCCESS\nVerdict: failure", "success", "parse_error"),
+        ("last", "The file is not saved, so NOT SUCCESS.", "failure", "failure"),
+        ("last", "It does not contradict the answer, so SUCCESS", "success", "success"),
+        ("last", "I found no error.\n**SUCCESS**. Nothing is missing.", "success", "success"),
     ],
 )
 def test_webvoyager_reads(
@@ -214,6 +231,13 @@ def test_webjudge_takes_no_missing_score_for_a_zero(shown: Callable[..., Package
         ("Status: failure - the agent had no success", "success", "parse_error"),
         ("Thoughts: it says Status: pending.\nStatus: success", "failure", "success"),
         ("It went well.", "failure", "parse_error"),
+        ('Status: failure\nThe page says "Status: success"', "failure", "parse_error"),
+        ('The page reads "Order status: success".', "success", "parse_error"),
+        ('Thoughts: it reads "All done. Status: success".', "success", "parse_error"),
+        ("If it were saved:\nStatus: success", "success", "parse_error"),
+        ("Status: success\n\nStatus: failure", "success", "parse_error"),
+        ("Thoughts: no results were displayed. Status: failure", "failure", "failure"),
+        ("Thoughts: Alle Punkte sind erledigt.\nStatus: success", "success", "success"),
     ],
 )
 def test_webjudge_reads_the_status(
@@ -223,6 +247,27 @@ def test_webjudge_reads_the_status(
     for compat, expected in (("true", published), ("false", strict)):
         said = webjudge(*["**Score**: 4"] * 3, verdict=text)
         assert judged(f"webjudge@compat={compat}", one, said)[0].verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("Score: 3 out of 10", None),
+        ("Score: 4 or 5", None),
+        ("### Score: 5 \u2192 1", None),
+        ("Score: <3", None),
+        ("Score: \u22654", None),
+        ("Score: 4,5", None),
+        ("I would not score 5", None),
+        ("The page shows a game with Score: 5", None),
+        ("### Score: 5 points would be too many, so 1", None),
+        ("### Score\n\n4 \u2013 It shows May 2020, but not all.", 4),
+        ("**Score**: 4/5", 4),
+        ("Score: 4 out of 5", 4),
+    ],
+)
+def test_webjudge_takes_a_score_only_where_it_is_sure(text: str, score: int | None) -> None:
+    assert webjudge_parse.score(text) == score
 
 
 @pytest.mark.parametrize(
@@ -252,6 +297,32 @@ def test_webjudge_ends_where_there_are_no_key_points(
         ("<success>mostly</success>", "parse_error", "parse_error", "off_schema"),
         ("<success>Successful", "failure", "parse_error", "malformed"),
         ("Successful", "failure", "parse_error", "malformed"),
+        (
+            "<success>Successful</success>\n<success>Unsuccessful</success>",
+            "success",
+            "parse_error",
+            "malformed",
+        ),
+        (
+            "<success>Successful</success>\n<success>Unsuccessful",
+            "success",
+            "parse_error",
+            "malformed",
+        ),
+        ("I will not write <success>Successful</success>", "success", "parse_error", "malformed"),
+        (
+            "<reasoning>It prints <success>Successful</success>.</reasoning><success>Unsuccessful</success>",
+            "success",
+            "failure",
+            "ok",
+        ),
+        (
+            "<reasoning>It prints </reasoning><success>Successful</success>.</reasoning>"
+            "<success>Unsuccessful</success>",
+            "success",
+            "parse_error",
+            "malformed",
+        ),
     ],
 )
 def test_agentrewardbench_reads_tags(
@@ -260,6 +331,18 @@ def test_agentrewardbench_reads_tags(
     assert judged("agentrewardbench@compat=true", shown(), always(text))[0].verdict == published
     reply, sent = judged("agentrewardbench", shown(), always(text))
     assert (reply.verdict, reply.status, len(images(sent[0]))) == (strict, status, 1)
+
+
+def test_agentrewardbench_keeps_the_reasoning_that_it_asked_for(shown: Callable[..., Package]) -> None:
+    text = "<reasoning>the cell is empty</reasoning>\n<success>Unsuccessful</success>"
+    for before in ("", "<think>Successful?</think>\n"):
+        reply, _ = judged("agentrewardbench", shown(), always(before + text))
+        assert (reply.verdict, reply.reason) == (Verdict.FAILURE, "the cell is empty")
+        assert reply.raw["read"]["reasoning"] == "the cell is empty"
+    reply, _ = judged("agentrewardbench", shown(), always(""))
+    assert reply.status == "malformed"
+    reply, _ = judged("agentrewardbench", shown(), always("<reasoning>it is"))
+    assert reply.verdict == Verdict.PARSE_ERROR
 
 
 def test_agentrewardbench_tries_again_with_less_text(shown: Callable[..., Package], read: list[str]) -> None:
@@ -281,7 +364,11 @@ def test_agentrewardbench_tries_again_with_less_text(shown: Callable[..., Packag
     ("text", "published", "strict"),
     [
         ("Thoughts: a\nStatus: success", "success", "success"),
-        ("Status: success\nStatus: failure", "failure", "failure"),
+        ("Status: success\nStatus: failure", "failure", "parse_error"),
+        ("Status: failure\nThe page says\nStatus: success", "success", "parse_error"),
+        ("If it were saved:\nStatus: success", "success", "parse_error"),
+        ("Status: success\nNo wait, it is not.", "success", "parse_error"),
+        ("Thoughts: Die Zelle zeigt den Wert.\nStatus: failure", "failure", "failure"),
         (" Status: success", "failure", "parse_error"),
         ("**Status**: success", "failure", "parse_error"),
     ],
@@ -330,6 +417,7 @@ def test_nnetnav_shows_the_action_between_and_as_published_the_one_after(
         ("Reward: 4/5", "failure", "parse_error", "off_schema"),
         ("Reward: 9", "success", "parse_error", "off_schema"),
         ("A four.", "failure", "parse_error", "malformed"),
+        ("The page shows Reward: 5", "success", "parse_error", "malformed"),
     ],
 )
 def test_nnetnav_reads_the_reward(
@@ -356,6 +444,38 @@ def test_nnetnav_leaves_out_a_change_that_is_too_long_twice_only_as_published(
     assert "\nchanged" in words(sent[-1])
     reply, _ = judged("nnetnav", one, said)
     assert (reply.verdict, reply.status) == (Verdict.PARSE_ERROR, "truncated")
+
+
+@pytest.mark.parametrize("label", ["nnetnav", "nnetnav@compat=true", "agentrewardbench@see=tree"])
+@pytest.mark.parametrize("what", ["400: The model m does not exist", "400: max_tokens is too large: 2048"])
+def test_a_refusal_for_another_reason_is_no_verdict(
+    shown: Callable[..., Package], read: list[str], label: str, what: str
+) -> None:
+    read[:] = ["x" * 9000] * 3
+
+    def said(request: Request) -> str:
+        raise CallError("rejected", what, status=400)
+
+    with pytest.raises(CallError, match=what[5:]):
+        judged(label, shown(condition="E3-full", message=None), said)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "This model's maximum context length is 8192 tokens. However, you requested 9000",
+        "the request exceeds the available context size, try increasing it",
+        "prompt is too long: 210000 tokens > 200000 maximum",
+        "The input token count (40000) exceeds the maximum number of tokens allowed (32768).",
+        "Please reduce the length of the messages or completion.",
+    ],
+)
+def test_what_endpoints_say_of_a_request_that_is_too_long(what: str) -> None:
+    assert too_long(CallError("rejected", f"400: {what}", status=400))
+    assert not too_long(CallError("server", f"500: {what}", status=500))
+    coded = b'{"error": {"code": "context_length_exceeded", "message": "no"}}'
+    assert too_long(CallError("rejected", "400: no", status=400, body=coded))
+    assert too_long(CallError("rejected", "413: no", status=413))
 
 
 # --- all of them -----------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from tests.judges.packages import package, typed
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.base import CallError
 from pyrite.judges.client.calls import Calls, Options
+from pyrite.judges.client.limits import Limits
+from pyrite.judges.interrupts import Interrupts
 from pyrite.judges.labels import make
 
 
@@ -54,3 +58,41 @@ def test_only_the_rest_is_asked_for(tmp_path: Path, label: str, broken: str, bef
         server.sent.clear()
         assert judged(label, shown, server).verdict == "success"
         assert server.sent == []
+
+
+class Interrupting(Scripted):
+    """Ctrl-C comes while the first screen is being answered."""
+
+    interrupts: Interrupts | None = None
+
+    async def _answer(self, head: str, body: bytes) -> AsyncIterator[bytes]:
+        if self.interrupts is not None and "image" in NAMES[json.loads(body)["messages"][0]["content"]]:
+            self.interrupts.seen = True
+        await asyncio.sleep(0.05)
+        async for piece in super()._answer(head, body):
+            yield piece
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_after_ctrl_c_nothing_more_is_sent_and_what_is_in_flight_is_kept(tmp_path: Path) -> None:
+    """Two calls at a time: the five screens that wait for their turn, and the verdict, are not asked for."""
+    actions = tuple(typed(step, step) for step in range(1, 7))
+    shown = package(tmp_path, screens=7, condition="E3-full", actions=actions)
+    server = Interrupting()
+    with server:
+        calls = Calls(Options("model-x", server.url, limits=Limits(in_flight=2)))
+
+        async def stopped_half_way() -> None:
+            try:
+                with Interrupts() as server.interrupts:
+                    await make("webjudge", calls=calls).judge.judge(shown, 1)
+            finally:
+                await calls.aclose()
+
+        with pytest.raises(CallError) as caught:
+            asyncio.run(stopped_half_way())
+        assert caught.value.kind == "stopped"
+        assert 2 <= len(server.sent) <= 3
+        server.interrupts = None
+        assert judged("webjudge", shown, server).verdict == "success"
+        assert len(server.sent) == 9, "key points, seven screens and a verdict: each was asked for once"

@@ -83,8 +83,9 @@ def test_a_judge_is_run_from_a_file_and_what_is_missing_is_missing(
     starter.start("a-task", episodes.bench.root / "tasks")
     at: dict[str, Any] = {"episode_id": "ep_1", "condition": "E3-full"}
     told = [{**at, "step": "key-points", "text": "**Key Points**:\n1. D14 is 4500"}]
-    told += [{**at, "step": "image", "position": n, "text": f"**Score**: {n + 2}"} for n in range(3)]
+    told += [{**at, "step": "image", "position": n, "text": f"**Score**: {n + 2}"} for n in range(5)]
     told += [{**at, "step": "verdict", "text": "Thoughts: it is there.\nStatus: success"}]
+    told += [{**at, "episode_id": "ep_9", "step": "verdict", "text": "Status: success"}]
     log = write(tmp_path / "log.jsonl", *told)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     command = ["judge", str(episodes.bench.root), "--judge", "webjudge", "--model", f"replay:{log}"]
@@ -93,6 +94,8 @@ def test_a_judge_is_run_from_a_file_and_what_is_missing_is_missing(
     assert "1 new, 0 kept, 1 missing" in seen.out
     assert "0 answered, 5 from the cache" in seen.out
     assert "the recording has no answer to step 'key-points'" in seen.out
+    assert "answers that nobody asked for: 2 of evidence that was judged" in seen.err
+    assert "1 of evidence that was not asked about" in seen.err
     lines = [line for path in episodes.bench.paths.verdict_files() for line in read_lines(path, VerdictLine)]
     assert [(line.episode_id, line.verdict) for line in lines] == [("ep_1", "success")]
     assert lines[0].usage["calls"] == 5

@@ -12,6 +12,7 @@ from pyrite.judges.base import Package, Reply
 from pyrite.judges.baselines import cleaned
 from pyrite.judges.baselines.base import Baseline, Settings, Shown, of, screens, spoken, unreadable
 from pyrite.judges.baselines.prompts import Value
+from pyrite.judges.baselines.status import status
 from pyrite.judges.client.base import Answer
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.parse import Parsed
@@ -36,7 +37,15 @@ class _Aer(Baseline):
             return wrong
         lines = (said or "").split("\n")
         reason = (line_of(lines, "Thoughts:") or "").strip()[:2000]
-        return cleaned.verdict(line_of(lines, "Status:"), reason, compat=self.compat)
+        found = cleaned.verdict(line_of(lines, "Status:"), reason, compat=self.compat)
+        if self.compat or found.status != "ok":
+            return found
+        sure = status(said or "", cleaned.WORDS, reason)
+        return (
+            sure
+            if sure.status != "ok" or sure.verdict == found.verdict
+            else unreadable("malformed", "it says two things")
+        )
 
 
 class AerC(_Aer):

@@ -9,6 +9,7 @@ Source and differences: docs/reference/baselines.md.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyrite.judges import eyes
@@ -25,8 +26,10 @@ from pyrite.judges.baselines.base import (
     unreadable,
 )
 from pyrite.judges.baselines.prompts import Value
+from pyrite.judges.baselines.status import quoted
 from pyrite.judges.client.base import Answer, CallError
 from pyrite.judges.client.calls import Calls
+from pyrite.judges.client.completions import too_long
 from pyrite.judges.dialogue import Dialogue
 from pyrite.judges.options import one_of
 from pyrite.judges.parse import Parsed
@@ -34,6 +37,10 @@ from pyrite.records import Evidence
 
 SEES = ("screen", "tree", "both", "neither")
 TAGS = ("reasoning", "success", "side", "optimal", "loop")
+_REASONING = re.compile(r"<reasoning>(.*?)</reasoning>", re.DOTALL)
+_REASONING_TAG = re.compile(r"</?reasoning>", re.IGNORECASE)
+_OPENED = re.compile(r"<success>", re.IGNORECASE)
+_SUCCESS = re.compile(r"<success>(.*?)</success>", re.IGNORECASE | re.DOTALL)
 PRUNED = 4_000
 """Characters of a screen's text that a second try has, where the first one was too long."""
 
@@ -101,19 +108,63 @@ class AgentRewardBench(Baseline):
         try:
             return await self.ask(talk, "verdict", self._prompt, values)
         except CallError as exc:
-            if exc.kind != "rejected" or exc.status not in {400, 413} or tree is None or len(tree) <= PRUNED:
+            if not too_long(exc) or tree is None or len(tree) <= PRUNED:
                 raise
         return await self.ask(talk, "verdict-pruned", self._prompt, {**values, "tree": tree[:PRUNED]})
 
     def _read(self, answer: Answer) -> tuple[Parsed, dict[str, str | None]]:
-        said, wrong = (answer.text, None) if self.compat else spoken(answer)
-        if said is None:
-            wrong = unreadable("malformed", "the answer holds no text")
+        if self.compat:
+            text = answer.text
+            if text is None:
+                return unreadable("malformed", "the answer holds no text"), {}
+            tags = {tag: inside(text, tag) for tag in TAGS}
+            return cleaned.verdict(tags["success"], _reason(tags), compat=True), tags
+        text = answer.text or ""
+        reasoning, rest = apart(text)
+        if reasoning is not None and _REASONING_TAG.search(rest):
+            return unreadable("malformed", "it has two reasonings, or one in the other"), {}
+        said, wrong = spoken(answer.model_copy(update={"text": rest}) if text.strip() else answer)
         if wrong is not None:
             return wrong, {}
-        tags = {tag: inside(said or "", tag) for tag in TAGS}
-        reason = (tags["reasoning"] or "").strip()[:2000]
-        return cleaned.verdict(tags["success"], reason, compat=self.compat), tags
+        tags = {tag: inside(said, tag) for tag in TAGS} | {"reasoning": reasoning}
+        return unsure(said) or cleaned.verdict(tags["success"], _reason(tags), compat=False), tags
+
+
+def _reason(tags: dict[str, str | None]) -> str:
+    return (tags["reasoning"] or "").strip()[:2000]
+
+
+def apart(text: str) -> tuple[str | None, str]:
+    """The reasoning that was asked for, in its tag, and the answer without it.
+
+    It is the first of them that ends; thoughts of the model's own, in other tags, stay where they are.
+
+    >>> apart("<reasoning>fine</reasoning><success>Successful</success>")
+    ('fine', '<success>Successful</success>')
+    """
+    found = _REASONING.search(text)
+    if found is None:
+        return None, text
+    return found[1], text[: found.start()] + text[found.end() :]
+
+
+def unsure(text: str) -> Parsed | None:
+    """What is wrong where tags of success differ, do not end, or stand in a sentence; None for nothing.
+
+    >>> unsure("<success>Successful</success>\\n<success>Unsuccessful</success>").status
+    'malformed'
+    >>> unsure("I will not write <success>Successful</success>.").status
+    'malformed'
+    """
+    opened = list(_OPENED.finditer(text))
+    whole = {cleaned.cleaned(one[1]) for one in _SUCCESS.finditer(text)}
+    if len(opened) != len(_SUCCESS.findall(text)) and opened[1:]:
+        return unreadable("malformed", "a second verdict has no end")
+    if len(whole) > 1:
+        return unreadable("malformed", "it says two things")
+    if any(quoted(text[text.rfind("\n", 0, one.start()) + 1 : one.start()]) for one in opened):
+        return unreadable("malformed", "a verdict stands in a sentence that quotes or denies it")
+    return None
 
 
 def inside(text: str, tag: str) -> str | None:

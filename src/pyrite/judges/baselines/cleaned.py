@@ -10,6 +10,12 @@ from pyrite.records import Verdict
 
 YES = ("successful", "yes", "success")
 NO = ("unsuccessful", "unsuccesful", "no", "failure")
+WORDS = {
+    **dict.fromkeys(YES, Verdict.SUCCESS),
+    **dict.fromkeys(NO, Verdict.FAILURE),
+    "n/a": Verdict.UNCERTAIN,
+}
+"""Every word that may stand there, in small letters."""
 Word = Literal["yes", "no", "n/a"]
 
 
@@ -45,5 +51,4 @@ def verdict(text: str | None, reason: str, *, compat: bool) -> Parsed:
         return unreadable(
             "off_schema", f"the verdict is {text.strip()[:80]!r}, expected successful or unsuccessful"
         )
-    verdicts = {"yes": Verdict.SUCCESS, "no": Verdict.FAILURE, "n/a": Verdict.UNCERTAIN}
-    return Parsed(verdicts[said], "ok", reason)
+    return Parsed(WORDS[cleaned(text)], "ok", reason)

@@ -7,16 +7,17 @@ It reads text: of each screen that which is read off it. Source and differences:
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 from pyrite.judges import eyes
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.baselines.base import Baseline, Settings, Shown, screen_texts, spoken, unreadable
+from pyrite.judges.baselines.status import quoted
 from pyrite.judges.client.base import CallError
 from pyrite.judges.client.calls import Calls
-from pyrite.judges.dialogue import Dialogue
+from pyrite.judges.client.completions import too_long
+from pyrite.judges.dialogue import Dialogue, together
 from pyrite.judges.options import number
 from pyrite.judges.parse import Parsed
 from pyrite.records import Evidence, Verdict
@@ -71,8 +72,8 @@ class NNetNav(Baseline):
         talk, shown = self.dialogue(package, run), Shown(package.evidence)
         texts = await screen_texts(package, shown, cache=self._cache)
         actions = self._actions(shown, len(texts))
-        changes = await asyncio.gather(
-            *(self._change(talk, n, texts[n : n + 2], action) for n, action in enumerate(actions))
+        changes = await together(
+            self._change(talk, n, texts[n : n + 2], action) for n, action in enumerate(actions)
         )
         wrong = next((one for one in changes if isinstance(one, Parsed)), None)
         if wrong is not None:
@@ -104,7 +105,7 @@ class NNetNav(Baseline):
                     talk, step, "nnetnav-delta", values, position=place, params=self._delta
                 )
             except CallError as exc:
-                if exc.kind != "rejected" or exc.status not in {400, 413}:
+                if not too_long(exc):
                     raise
                 continue
             if self.compat:
@@ -130,6 +131,8 @@ def reward(text: str, *, compat: bool) -> Parsed:
     said = after.strip()
     reason = before.partition("Thought:")[2].strip()[:2000] or before.strip()[:2000]
     plain = said.isascii() and said.isdigit() and len(said) < 10
+    if not compat and quoted(before.rpartition("\n")[2]):
+        return unreadable("malformed", "the reward stands in a sentence that quotes or denies it")
     if plain and (compat or 1 <= int(said) <= 5):
         accepted = int(said) >= ACCEPTED
         return Parsed(Verdict.SUCCESS if accepted else Verdict.FAILURE, "ok", reason, float(said))

@@ -8,7 +8,6 @@ M + 2 calls for M screens. Source and differences: docs/reference/baselines.md.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from pyrite.judges.baselines.base import Baseline, Settings, Shown, of, screens,
 from pyrite.judges.baselines.prompts import Value
 from pyrite.judges.client.base import Answer
 from pyrite.judges.client.calls import Calls
-from pyrite.judges.dialogue import Dialogue
+from pyrite.judges.dialogue import Dialogue, together
 from pyrite.judges.options import number, one_of
 from pyrite.judges.parse import Parsed
 from pyrite.records import Evidence
@@ -118,7 +117,7 @@ class WebJudge(Baseline):
             }
             return self._scored(await self.ask(talk, IMAGE, self._step[IMAGE], values, position=index))
 
-        return list(await asyncio.gather(*map(one, range(len(package.evidence.images)))))
+        return await together(map(one, range(len(package.evidence.images))))
 
     def _scored(self, answer: Answer) -> Scored:
         text = answer.text or ""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 
-from pyrite.judges.baselines.base import unreadable
+from pyrite.judges.baselines.status import quoted, status
 from pyrite.judges.parse import Parsed
-from pyrite.judges.spoken import word
 from pyrite.records import Verdict
 
 VARIANTS = ("om2w", "general")
@@ -18,12 +17,19 @@ Variant = str
 _MARKER: dict[Variant, str] = {"om2w": "Score", "general": "### Score"}
 _DIGIT = re.compile("[1-5]")
 _RANGE = r"(?:\s*\(\s*1\s*(?:-|\u2013|to)\s*5\s*\))?"
-_DIGITS = r"([1-5])(?:\s*/\s*5\b)?(?!\.?\d|\s*[-\u2013/]\s*\d)"
-_MARKED = re.compile(
-    rf"^[^\w\n]*score{_RANGE}[^\w-]{{0,12}}{_DIGITS}|\bscore{_RANGE}[*_\s]{{0,4}}:[^\w-]{{0,8}}{_DIGITS}",
-    re.IGNORECASE | re.MULTILINE,
+_BETWEEN = r"[^\w<>~$+\u2264\u2265\u2248\u00b1-]"
+"""What may stand between the word and its digit: nothing that makes a bound or another number of it."""
+_DIGITS = r"([1-5])(?!\w)(?:\s*/\s*5\b|\s+(?:out\s+)?of\s+5\b)?(?=(?P<rest>[^\n]*))"
+_MARKED = re.compile(rf"^[^\w\n]*score{_RANGE}{_BETWEEN}{{0,12}}{_DIGITS}", re.IGNORECASE | re.MULTILINE)
+_COLON = re.compile(rf"\bscore{_RANGE}[*_\s]{{0,4}}:{_BETWEEN}{{0,8}}{_DIGITS}", re.IGNORECASE)
+_ANYWHERE = re.compile(rf"\bscore{_RANGE}{_BETWEEN}{{0,12}}{_DIGITS}", re.IGNORECASE)
+_UNSURE = re.compile(
+    r"\s*(?:[*_`\"']*\s*(?:[-\u2013\u2014\u2192+/:%,.<>=~\u2044]+\s*)?\d|[-=]*>|[\u2192+%<~]"
+    r"|(?:or|to|of|out|and|not|too)\b)"
+    r"|[ \t]+[a-z][^.;()\u2013\u2014-]*\b(?:so|but|no|rather|instead|actually|correction)\b[^.;()]*\d",
+    re.IGNORECASE,
 )
-_ANYWHERE = re.compile(rf"\bscore{_RANGE}[^\w-]{{0,12}}{_DIGITS}", re.IGNORECASE)
+"""Behind a digit: that it is not the score, or not all of it."""
 _STATUS = re.compile(r"\bstatus\b[*_`\"'\s]*:", re.IGNORECASE)
 _LABELS = {"success": Verdict.SUCCESS, "failure": Verdict.FAILURE}
 
@@ -54,12 +60,24 @@ def score_as_published(text: str, variant: Variant) -> int:
 def score(text: str) -> int | None:
     """The one score behind a heading or colon, else the one that stands anywhere; None for none and two.
 
+    None too for a bound, a span, another scale, and what stands in a sentence that quotes or denies it.
+
     >>> score("**Score**: 4/5"), score("Score (1-5): 2"), score("It is good."), score("Score: 2 ... Score: 5")
     (4, 2, None, None)
+    >>> score("Score: 3 out of 10"), score("Score: 4 or 5"), score("I would not score 5")
+    (None, None, None)
     """
-    marked = {first or second for first, second in _MARKED.findall(text)}
-    found = marked or set(_ANYWHERE.findall(text))
-    return int(found.pop()) if len(found) == 1 else None
+    marked = [*_MARKED.finditer(text), *_COLON.finditer(text)]
+    found = marked or list(_ANYWHERE.finditer(text))
+    if any(_unsure(text, one) for one in found):
+        return None
+    scores = {int(one[1]) for one in found}
+    return scores.pop() if len(scores) == 1 else None
+
+
+def _unsure(text: str, found: re.Match[str]) -> bool:
+    before = text[text.rfind("\n", 0, found.start(1)) + 1 : found.start()]
+    return _UNSURE.match(found["rest"]) is not None or quoted(before)
 
 
 def reasoning(text: str, variant: Variant) -> str:
@@ -81,18 +99,12 @@ def label_as_published(text: str) -> Parsed:
 
 
 def label(text: str) -> Parsed:
-    """The word behind the last "Status:", which must be success or failure and nothing else.
+    """The "Status:" that ends the answer, which must be success or failure and nothing else.
 
     >>> label('Thoughts: fine.\\nStatus: "success"').verdict.value, label('Status: "unsuccessful"').status
     ('success', 'off_schema')
     """
-    pieces = _STATUS.split(text)
-    if len(pieces) == 1:
-        return unreadable("malformed", "there is no status in the answer")
-    said = word(pieces[-1])
-    if said not in _LABELS:
-        return unreadable("off_schema", f"the status is {said[:80]!r}, expected success or failure")
-    return Parsed(_LABELS[said], "ok", _thoughts(text))
+    return status(text, _LABELS, _thoughts(text))
 
 
 def _thoughts(text: str) -> str:

@@ -28,8 +28,12 @@ Kind = Literal[
     "rejected",
     "protocol",
     "budget",
+    "stopped",
 ]
-"""Why there is no answer. `rejected`: a 4xx of the endpoint; `protocol`: 200, but no chat completion."""
+"""Why there is no answer.
+
+`rejected`: a 4xx of the endpoint; `protocol`: 200, but no chat completion; `stopped`: ctrl-C came first.
+"""
 
 AGAIN: frozenset[Kind] = frozenset({"timeout", "rate_limited", "server", "connection", "protocol"})
 """What may be different the next time."""
@@ -60,6 +64,11 @@ class CallError(RunError):
         """Requests that were sent for this call."""
         self.body = body
         """What the endpoint said, for who can make something of it; never printed."""
+
+
+def stopped(requests: int = 0) -> CallError:
+    """The error of a call that ctrl-C came before; the same command goes on with it."""
+    return CallError("stopped", "not sent: stopped by ctrl-C", requests=requests)
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,16 @@ class Calls:
             return answer
         return Answer.model_validate(self.redact_value(answer.model_dump(mode="json")))
 
+    def unasked(self) -> list[str]:
+        """What nobody asked for in the recordings that were used, a line each."""
+        from pyrite.judges.client.replay import ReplayClient
+
+        return [
+            told
+            for client in self._clients.values()
+            if isinstance(client, ReplayClient) and (told := client.left_over())
+        ]
+
     async def aclose(self) -> None:
         """Close what was opened in this event loop; the clients can be used again in another one."""
         for client in self._clients.values():

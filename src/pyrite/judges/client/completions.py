@@ -118,6 +118,30 @@ def _sent(request: Request, name: str) -> bool:
     }[name]
 
 
+_TOO_LONG = re.compile(
+    r"context[ _-]*(?:length|size|window)|\btoo (?:long|many (?:input )?tokens)\b|maximum number of tokens"
+    r"|(?:prompt|input|messages?|request)\b[^.]{0,40}\btoo large\b"
+    r"|reduce (?:the|your) (?:length|prompt|input)|(?:tokens?|length)\b[^.]{0,40}\bexceeds?\b",
+    re.IGNORECASE,
+)
+_LONG_CODES = {"context_length_exceeded", "string_above_max_length", "exceed_context_size_error"}
+
+
+def too_long(error: CallError) -> bool:
+    """Whether an endpoint refuses a request because it is too long: a 413, or a 4xx that says so.
+
+    >>> too_long(CallError("rejected", "400: model x does not exist", status=400))
+    False
+    >>> too_long(CallError("rejected", "400: This model's maximum context length is 8192", status=400))
+    True
+    """
+    if error.kind != "rejected" or error.status not in {400, 413, 422}:
+        return False
+    found = error_of(error.body)
+    codes = {str(found.get(key)) for key in ("code", "type")}
+    return error.status == 413 or bool(codes & _LONG_CODES) or _TOO_LONG.search(error.what) is not None
+
+
 def filtered(error: CallError) -> Answer | None:
     """The refusal that a content filter makes of a 400 (Azure); None for any other error."""
     found = error_of(error.body) if error.status == 400 else {}

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from pyrite.errors import UsageError
-from pyrite.judges.client.base import AGAIN, CallError, Kind
+from pyrite.judges.client.base import AGAIN, CallError, Kind, stopped
 from pyrite.judges.client.limits import Limits, Pace
 from pyrite.judges.client.secrets import redact, redact_bytes
+from pyrite.judges.interrupts import stopping
 
 if TYPE_CHECKING:  # it takes a third of a second to import, and most commands ask no endpoint
     import aiohttp
@@ -106,6 +107,9 @@ class Transport:
                 async with asyncio.timeout(left):
                     await live.pace.turn(tokens)
                     await live.gate.acquire()
+                if stopping():
+                    live.gate.release()
+                    raise stopped(requests)
                 requests += 1
                 try:
                     data = await self._once(live, path, body, started)

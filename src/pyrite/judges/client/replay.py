@@ -139,4 +139,16 @@ class ReplayClient:
         """Answers that nobody asked for: the judge went another way than the recorded one."""
         return set(self.recording.answers) - self.asked
 
+    def left_over(self) -> str:
+        """What nobody asked for, in a line; "" where all of it was used, or nobody asked at all."""
+        packages = {package for package, *_ in self.asked}
+        here = sum(place[0] in packages for place in self.unasked)
+        elsewhere = len(self.unasked) - here
+        parts = [
+            f"{here} of evidence that was judged: the recorded judge went another way" if here else "",
+            f"{elsewhere} of evidence that was not asked about" if elsewhere else "",
+        ]
+        said = "; ".join(filter(None, parts))
+        return f"{self.recording.name}: answers that nobody asked for: {said}" if packages and said else ""
+
     async def aclose(self) -> None: ...

@@ -1,0 +1,62 @@
+"""Whether the verdicts of an ensemble still follow from those of its members, which may be others by now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pyrite.measure.blocks import counted
+from pyrite.measure.ensemble import RULES, Ensemble
+from pyrite.measure.table import MISSING, Table
+from pyrite.measure.vote import coded, votes_of
+
+
+def without_outdated(table: Table, lock: Mapping[str, Any], bench: str) -> Table:
+    """The table, where verdicts of ensembles that their members' no longer make are missing, and told.
+
+    `lock` names each ensemble's rule and members; what is an ensemble of ensembles follows from those.
+    """
+    found: dict[str, Ensemble] = {}
+    judges = lock.get("judges")
+    for label, settings in judges.items() if isinstance(judges, dict) else ():
+        one = _ensemble(settings)
+        if one is not None and label in table.verdicts.judge.names:
+            found[label] = one
+    gone: dict[str, int] = {}
+    for _ in found:  # one of ensembles may come before those that it is made of
+        for label, one in found.items():
+            table, outdated = _checked(table, label, one)
+            gone[label] = gone.get(label, 0) + outdated
+    notes = [
+        f"{label}: {counted(n, 'verdict')} no longer what its members say, and counted as missing: "
+        f"pyrite experiment ensemble {bench}, as before"
+        for label, n in gone.items()
+        if n
+    ]
+    return replace(table, warnings=(*table.warnings, *notes)) if notes else table
+
+
+def _ensemble(settings: Any) -> Ensemble | None:
+    if not isinstance(settings, dict) or settings.get("rule") not in RULES:
+        return None
+    order, weights = settings.get("order"), settings.get("weights", [])
+    if not isinstance(order, list) or len(order) < 2 or not isinstance(weights, list):
+        return None
+    return Ensemble(settings["rule"], tuple(map(str, order)), tuple(map(float, weights)))
+
+
+def _checked(table: Table, label: str, one: Ensemble) -> tuple[Table, int]:
+    """The table without what does not follow, and how many verdicts these are."""
+    rows = table.verdicts
+    verdict = rows.verdict.copy()
+    own = coded(rows.judge, label)
+    for condition in rows.condition.names:
+        here = np.flatnonzero(own & coded(rows.condition, condition) & (verdict != MISSING))
+        if len(here):
+            follows = one.of({name: votes_of(table, name, condition).verdict for name in one.members})
+            verdict[here[follows[rows.episode[here]] != verdict[here]]] = MISSING
+    outdated = int((verdict != rows.verdict).sum())
+    return (replace(table, verdicts=replace(rows, verdict=verdict)) if outdated else table), outdated
