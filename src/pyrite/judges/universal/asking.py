@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypeVar
@@ -27,7 +26,11 @@ MAX_TEXT = 200_000
 """Characters of an answer above which it is not read."""
 INSTANCE = 1_000_000
 """What the run of a request grows by from one vote to the next: each is a call of its own."""
-_FENCE = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?)\n?[ \t]*\1\s*", re.DOTALL)
+BLANKS = " " * 500
+"""So many blanks or tabs in a row, in what is not JSON as it stands: the model ran away."""
+CHANNEL = 200
+"""Characters of the name of a channel."""
+_FENCES = ("```", "~~~")
 _STOPPED: dict[str, tuple[Status, str]] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
     **dict.fromkeys(("content_filter", "refusal"), ("refused", "the model was stopped")),
@@ -201,16 +204,45 @@ def document(answer: Answer) -> Any:
     if not text.strip() or len(text) > MAX_TEXT:
         raise Unusable(f"it has {len(text):,} characters" if text.strip() else "it is empty", "malformed")
     try:
-        text, _ = said(text)
+        return _parsed(unfenced(text))
+    except Unusable:
+        raise
+    except (RecursionError, ValueError):
+        return _parsed(unfenced(_said(text)), last=True)
+
+
+def _said(text: str) -> str:
+    """Without the thoughts before it. Raises `Unusable`, also for what would take long to look through."""
+    if BLANKS in text.replace("\t", " "):
+        raise Unusable(f"{len(BLANKS)} blanks and more stand in a row", "malformed")
+    if any(len(piece.partition("<")[0]) > CHANNEL for piece in text.split("<|channel|>")[1:]):
+        raise Unusable("the mark of a channel has no message behind it", "malformed")
+    try:
+        return said(text)[0]
     except Unsaid as exc:
         raise Unusable(str(exc), "truncated" if exc.cut else "malformed") from None
-    fence = _FENCE.fullmatch(text)
+
+
+def _parsed(text: str, *, last: bool = False) -> Any:
     try:
-        return json.loads(fence[2] if fence else text, object_pairs_hook=_pairs, parse_constant=_constant)
+        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
     except (RecursionError, ValueError) as exc:
-        if isinstance(exc, Unusable):
+        if isinstance(exc, Unusable) or not last:
             raise
         raise Unusable("it is not one JSON object", "malformed") from None
+
+
+def unfenced(text: str) -> str:
+    """What stands in the one fence that is the whole text; else the text. In time linear in its length.
+
+    >>> unfenced("```json\\n{}\\n```\\n"), unfenced("{}")
+    ('{}\\n', '{}')
+    """
+    bare = text.strip()
+    fence, (head, line, body) = bare[:3], bare[3:].partition("\n")
+    if fence not in _FENCES or not line or "`" in head or not body.endswith(fence):
+        return text
+    return body.removesuffix(fence)
 
 
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
