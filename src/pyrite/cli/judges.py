@@ -138,7 +138,7 @@ def judge(
             screen.result(f"model    {asking.options.local}")
     if judging.missing and not dry_run:
         return 4
-    return 3 if judging.undecided else 0
+    return 3 if judging.undecided or (judging.broken and not dry_run) else 0
 
 
 @click.command(

@@ -210,6 +210,20 @@ def test_side_effects_that_are_not_known_leave_a_success_open_and_a_failure_stan
     assert process_of(reply)["outcome"] is False
 
 
+def test_a_penalty_that_is_listed_and_denied_is_asked_for_again(tmp_path: Path) -> None:
+    penalty = {
+        "criterion": "Another kettle was bought",
+        "description": "x",
+        "max_points": 1,
+        "post_image_justification": "it is in the cart",
+        "post_image_earned_points": 0,
+    }
+    body = {"reasoning": "well", "requires_penalty": False, "penalty_criteria": [penalty]}
+    reply = judged(package(tmp_path, [1, 2, 3]), Script(side_effects=always(body)))
+    assert (reply.verdict, reply.score, process_of(reply)["outcome"]) == ("parse_error", None, None)
+    assert "requires_penalty is false" in reply.reason
+
+
 @pytest.mark.parametrize("step", ["failures", "task_with_record", "task_alone"])
 def test_a_diagnosis_that_fails_is_null_and_changes_no_verdict(tmp_path: Path, step: str) -> None:
     reply = judged(package(tmp_path, [1, 2, 3]), Script(Brain(rules={step: always("?")})))

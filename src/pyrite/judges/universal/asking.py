@@ -113,15 +113,7 @@ class Asker:
         of the drawing.
         """
         endpoint = self._small if small else self._large
-        first = Request(
-            endpoint.model,
-            prompts.load(step),
-            tuple(parts),
-            schema=bounded(schema, self._settings.max_chars) if self._settings.schema else None,
-            params=Params(temperature=self._settings.temperature, max_tokens=self._settings.max_tokens),
-            run=(self._run if of_task is None else of_task + 1) + INSTANCE * instance,
-            condition=self._condition if of_task is None else "",
-        )
+        first = self.first(step, parts, schema=schema, small=small, instance=instance, of_task=of_task)
         request, wrong = first, Unusable("never asked", "malformed")
         for attempt in range(1, self._settings.attempts + 1):
             async with self._gate:
@@ -138,6 +130,27 @@ class Asker:
                 return value
         name = f"{step} {about}".strip()
         raise StepFailed(name, str(wrong), wrong.status, self._settings.attempts)
+
+    def first(
+        self,
+        step: str,
+        parts: Sequence[Part],
+        *,
+        schema: dict[str, Any] | None,
+        small: bool = False,
+        instance: int = 0,
+        of_task: int | None = None,
+    ) -> Request:
+        """The request of the first attempt."""
+        return Request(
+            (self._small if small else self._large).model,
+            prompts.load(step),
+            tuple(parts),
+            schema=bounded(schema, self._settings.max_chars) if self._settings.schema else None,
+            params=Params(temperature=self._settings.temperature, max_tokens=self._settings.max_tokens),
+            run=(self._run if of_task is None else of_task + 1) + INSTANCE * instance,
+            condition=self._condition if of_task is None else "",
+        )
 
     async def _encoded(self, endpoint: Endpoint, request: Request, name: str, attempt: int) -> None:
         """Read and encode the pictures of a request beside the event loop, if it is going to be sent."""

@@ -58,6 +58,8 @@ _DEFAULTS: Mapping[str, str] = {
     "rubric": "shared",
     "diagnosis": "on",
     "schema": "on",
+    "threshold": "0.8",
+    "temperature": "none",
 }
 
 
@@ -125,11 +127,27 @@ def settings(options: Mapping[str, str]) -> Settings:
         schema=words["schema"] == "on",
         small_relevance=words["relevance"] == "small",
         **numbers,
-        threshold=_real("threshold", whole.get("threshold", "0.8"), 0, 1),
+        threshold=_real("threshold", whole["threshold"], 0, 1),
         temperature=None
-        if whole.get("temperature", "none") == "none"
+        if whole["temperature"] == "none"
         else _real("temperature", whole["temperature"], 0, 2),
     )
+
+
+def texts() -> dict[str, str]:
+    """Option -> its default and what it may be, for people.
+
+    >>> texts()["pruning"], texts()["relevance_side"]
+    ('released (or paper)', '0 (economical: 768)')
+    """
+    found = {}
+    for key in ("mode", *_BY_MODE["strict"], *_DEFAULTS):
+        default = "strict" if key == "mode" else _DEFAULTS.get(key, _BY_MODE["strict"].get(key, ""))
+        others = " or ".join(one for one in _WORDS.get(key, ()) if one != default)
+        economical = _BY_MODE["economical"].get(key)
+        more = f"economical: {economical}" if economical else f"or {others}" if others else ""
+        found[key] = f"{default} ({more})" if more else default
+    return found
 
 
 def _word(option: str, text: str) -> str:

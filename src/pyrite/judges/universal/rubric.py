@@ -23,8 +23,13 @@ ALIKE = 0.75
 """Similarity of two criteria from which on they are named to the dependency check."""
 MOST_WORDS = 500
 """Words of a criterion that are held against another's."""
-LEAST_LETTERS = 5
-"""Letters and digits of a quote; "the" requires nothing."""
+_EMPTY = frozenset(
+    words_of(
+        "a an and as at be but by do for from i if in is it its me my no not of on or please so that the "
+        "their them then there these they this those to up was we what when which will with you your"
+    )
+)
+"""Words that require nothing by themselves."""
 ROUNDS = 2
 """How often a rubric is written anew because it could not be looked through."""
 _ELLIPSIS = re.compile(r"\[\.\.\.\]|\[…\]|\.\.\.|…")
@@ -163,7 +168,8 @@ def quoted(quote: str, task: str) -> bool:
     there = words_of(task)
     pieces = [words_of(piece) for piece in _ELLIPSIS.split(quote)]
     pieces = [piece for piece in pieces if piece]
-    if sum(len(word) for piece in pieces for word in piece) < min(LEAST_LETTERS, len("".join(there))):
+    said = [word for piece in pieces for word in piece]
+    if said != there and not _requires(said):
         return False
     whole, at = f" {' '.join(there)} ", 0
     for piece in pieces:
@@ -172,6 +178,12 @@ def quoted(quote: str, task: str) -> bool:
         if at < len(wanted) - 1:
             return False
     return True
+
+
+def _requires(said: Sequence[str]) -> bool:
+    """Whether words can require something: a number, or a word of two letters that is not an empty one."""
+    full = "".join(word for word in said if word not in _EMPTY)
+    return len(full) > 1 or full.isdigit()
 
 
 def alike(criteria: Sequence[Criterion]) -> tuple[tuple[int, int, float], ...]:
