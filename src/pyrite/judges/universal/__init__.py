@@ -81,6 +81,7 @@ class Universal:
         temperature: str = "",
         max_tokens: str = "",
         max_chars: str = "",
+        left_out: str = "",
         cache: bool = True,
         *,
         calls: Calls,

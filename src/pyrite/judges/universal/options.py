@@ -24,6 +24,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "diagnosis": ("on", "off"),
     "schema": ("on", "off"),
     "relevance": ("large", "small"),
+    "left_out": ("null", "told"),
 }
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "k": (1, 50),
@@ -58,6 +59,7 @@ _DEFAULTS: Mapping[str, str] = {
     "rubric": "shared",
     "diagnosis": "on",
     "schema": "on",
+    "left_out": "null",
     "threshold": "0.8",
     "temperature": "none",
 }
@@ -82,6 +84,8 @@ class Settings:
     schema: bool
     small_relevance: bool
     """Whether the small model looks for relevance."""
+    blind: bool
+    """Whether an outcome is given where a budget has left screens or actions out; else it is null."""
     k: int
     votes: int
     attempts: int
@@ -125,6 +129,7 @@ def settings(options: Mapping[str, str]) -> Settings:
         shared_rubric=words["rubric"] == "shared",
         diagnosis=words["diagnosis"] == "on",
         schema=words["schema"] == "on",
+        blind=words["left_out"] == "told",
         small_relevance=words["relevance"] == "small",
         **numbers,
         threshold=_real("threshold", whole["threshold"], 0, 1),
