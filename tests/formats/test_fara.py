@@ -152,7 +152,7 @@ def test_a_run_that_ended_before_its_first_action_is_an_episode(tmp_path: Path) 
 
 
 def test_a_screenshot_that_cannot_be_read_is_missing_and_the_outcome_null(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
     cut = fara(tmp_path / "runs", "cut", (1, 2, 3, 4)) / "screenshot_3.png"
@@ -166,6 +166,7 @@ def test_a_screenshot_that_cannot_be_read_is_missing_and_the_outcome_null(
     with BrainServer(Brain()) as server:
         asked = ["judge", str(bench), "--judge", label, "--condition", condition, "--base-url", server.url]
         assert run(asked) == 3
+        assert f"next     pyrite diagnose {bench}" in capsys.readouterr().out
         assert server.count == {}, "nothing is paid for"
     (path,) = (bench / "verdicts").rglob("*.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]

@@ -146,8 +146,12 @@ def test_a_dry_run_has_the_published_table_and_what_will_be_sent(
     bench = tmp_path / "bench"
     import_runs(tmp_path / "runs", bench)
     condition = ["--condition", "E3-full+claim"]
-    assert run(["pack", str(bench), *condition]) == 0
     endpoint = ["--model", "m-1", "--base-url", "http://127.0.0.1:9/v1", "--dry-run"]
+    assert run(["judge", str(bench), "--judge", "universal", "--condition", "E1-final", *endpoint]) == 2
+    assert "no evidence that it takes: E1-final" in capsys.readouterr().err
+    assert run(["judge", str(bench), "--judge", "universal", *condition, *endpoint]) == 0
+    assert f"pyrite pack {bench} --condition E3-full+claim" in capsys.readouterr().out
+    assert run(["pack", str(bench), *condition]) == 0
     capsys.readouterr()
     assert run(["judge", str(bench), "--judge", "universal@mode=economical", *condition, *endpoint]) == 0
     table = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
