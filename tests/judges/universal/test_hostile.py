@@ -8,8 +8,9 @@ import time
 import pytest
 
 from pyrite.judges.client.base import Answer
+from pyrite.judges.universal import baseline
 from pyrite.judges.universal.asking import MAX_TEXT, document
-from pyrite.judges.universal.records import Criterion, Unusable
+from pyrite.judges.universal.records import Criterion, Rubric, Unusable
 from pyrite.judges.universal.rubric import ALIKE, MOST_CRITERIA, alike, generated, quoted, similarity
 
 BLANKS = " " * (MAX_TEXT - 1_000)
@@ -89,6 +90,17 @@ def test_a_hostile_rubric_is_looked_through_in_a_moment() -> None:
     ]
     assert len(generated({"items": items}, "Find a kettle").alike) == MOST_CRITERIA * (MOST_CRITERIA - 1) // 2
     assert time.process_time() - begun < 6
+
+
+def test_long_names_are_compared_in_a_moment() -> None:
+    begun = time.process_time()
+    rubric = Rubric(tuple(Criterion("ab" * 10_000, "d", 1) for _ in range(10)))
+    items = [{"criterion": "ba" * 10_000, "justification": "x", "earned_points": 1} for _ in range(10)]
+    assert len(baseline.read({"items": items}, rubric)) == 10
+    items[3]["criterion"] = "z" * 20_000
+    with pytest.raises(Unusable, match=r"items\[3\]"):
+        baseline.read({"items": items}, rubric)
+    assert time.process_time() - begun < 3
 
 
 def test_quotes_stand_in_their_order_and_end_with_a_word() -> None:

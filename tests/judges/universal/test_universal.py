@@ -16,7 +16,7 @@ from pyrite.errors import UsageError
 from pyrite.formats.fara_bench import import_runs
 from pyrite.judges.client.base import Image
 from pyrite.judges.labels import make, options_of
-from pyrite.judges.universal import prompts
+from pyrite.judges.universal import NOT_GIVEN, prompts
 
 
 def test_every_step_is_asked_once_and_the_result_is_whole(tmp_path: Path) -> None:
@@ -197,6 +197,15 @@ def test_the_first_request_is_shown_and_is_the_one_that_is_sent(
         assert first.key in {request.key for request in calls.sent}, options
         wanted = "actions_only" if options.startswith("rubrics") else "rubric"
         assert first.system == prompts.load(wanted)
+
+
+def test_a_task_without_a_rubric_in_the_file_has_one_of_the_model_and_says_so(tmp_path: Path) -> None:
+    rubrics = tmp_path / "rubrics.jsonl"
+    for task, source, note in ((TASK, "given", ""), ("Buy a pen", "generated", NOT_GIVEN)):
+        rubrics.write_text(json.dumps({"ques": task, "precomputed_rubric": {"items": KETTLE}}) + "\n")
+        reply = judged(package(tmp_path, [1, 2]), Script(), f"rubrics={rubrics}")
+        assert reply.process is not None
+        assert (reply.process["rubric"]["source"], reply.process["rubric"]["note"]) == (source, note)
 
 
 def test_options_are_told_with_what_they_are_by_default() -> None:
