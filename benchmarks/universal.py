@@ -48,7 +48,11 @@ SIDE = 190
 
 def filled(schema: dict[str, Any], name: str, seed: int) -> Any:
     """An instance of a schema."""
+    if "anyOf" in schema:
+        return filled(schema["anyOf"][-1], name, seed)
     kind = schema.get("type")
+    if kind == "null":
+        return None
     if "enum" in schema:
         return schema["enum"][0]
     if kind == "object":

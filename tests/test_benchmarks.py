@@ -166,3 +166,17 @@ def test_universal_needs_no_more_than_the_released_code() -> None:
     for key in ("calls", "image_mb", "characters", "rss_mb"):
         assert strict[key] <= released[key], key
     assert thrifty["characters"] <= 0.4 * released["characters"]
+
+
+def test_universal_is_measured_in_all_modes() -> None:
+    size = ["--steps", "4", "--criteria", "3", "--latency", "0.01", "--json"]
+    command = [sys.executable, str(ROOT / "benchmarks" / "universal.py"), *size]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    strict, economical, unscaled = json.loads(done.stdout)["modes"]
+    for one in (strict, economical, unscaled):
+        assert one["images"] > 4
+        assert one["calls"] >= one["images"] + 10
+        assert one["wall_s"] >= one["limit_s"]
+    assert economical["image_mb"] < strict["image_mb"]
+    assert unscaled["calls"] == strict["calls"]

@@ -124,14 +124,86 @@ def test_what_cannot_be_read_is_named_and_the_others_are_taken(tmp_path: Path) -
     out = fara(root, "leaves")
     (out / "screenshot_2.png").unlink()
     (out / "screenshot_2.png").symlink_to("/etc/hostname")
+    (fara(root, "empty-log") / "web_surfer.log").write_text("", encoding="utf-8")
     imported = import_runs(root, tmp_path / "bench")
     assert imported.new == ["good"]
-    assert set(imported.broken) == {"no-log", "no-task", "two-answers", "first-gone", "bad-answer", "leaves"}
+    assert set(imported.broken) == {
+        *("no-log", "no-task", "two-answers", "first-gone", "bad-answer", "leaves", "empty-log")
+    }
+    assert imported.broken["empty-log"].endswith("no action in it, and 3 screenshots")
+    assert run(["import", str(root), "-o", str(tmp_path / "bench")]) == 3, "not all of them were taken"
+    assert run(["import", str(root / "good"), "-o", str(tmp_path / "good")]) == 0
     assert "leaves the episode" in imported.broken["leaves"]
     with pytest.raises(InputError, match="no trajectory"):
         runs(tmp_path / "bench" / "episodes")
     with pytest.raises(InputError, match="no such folder"):
         runs(tmp_path / "none")
+
+
+def test_a_run_that_ended_before_its_first_action_is_an_episode(tmp_path: Path) -> None:
+    folder = fara(tmp_path / "runs", "t1", (1,), actions=0, answer=None, aborted=True)
+    assert (folder / "web_surfer.log").read_text() == ""
+    bench = tmp_path / "bench"
+    assert import_runs(tmp_path / "runs", bench).new == ["t1"]
+    assert run(["pack", str(bench), "--condition", "E3-full+claim"]) == 0
+    (folder,) = (bench / "evidence").rglob("p_*")
+    (package,) = folder.iterdir() if folder.is_dir() else [folder]
+    assert json.loads(package.read_text())["actions"] == []
+
+
+def test_a_screenshot_that_cannot_be_read_is_missing_and_the_outcome_null(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    cut = fara(tmp_path / "runs", "cut", (1, 2, 3, 4)) / "screenshot_3.png"
+    cut.write_bytes(cut.read_bytes()[:60])
+    (fara(tmp_path / "runs", "empty", (1, 5, 6, 7)) / "screenshot_2.png").write_bytes(b"")
+    bench = tmp_path / "bench"
+    found = import_runs(tmp_path / "runs", bench)
+    assert sorted(found.new) == ["cut", "empty"]
+    assert all("is unreadable: not an image" in notes[0] for notes in found.notes.values())
+    label, condition = "universal@model=m-1", "E3-full+claim"
+    with BrainServer(Brain()) as server:
+        asked = ["judge", str(bench), "--judge", label, "--condition", condition, "--base-url", server.url]
+        assert run(asked) == 3
+        assert f"next     pyrite diagnose {bench}" in capsys.readouterr().out
+        assert server.count == {}, "nothing is paid for"
+    (path,) = (bench / "verdicts").rglob("*.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(one["verdict"], one["score"]) for one in lines] == [("uncertain", None)] * 2
+    assert all("no screen after steps" in one["process"]["faults"][0]["what"] for one in lines)
+
+
+def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
+    """JSON may hold other signs that some take for the end of a line."""
+    folder = fara(tmp_path, "t1")
+    log = folder / "web_surfer.log"
+    log.write_text(log.read_text().replace("thought 1", "a\u2028b\u0085c"), encoding="utf-8", newline="")
+    assert read(folder).actions[0].thought == "a\u2028b\u0085c"
+    rubric = {"items": [{"criterion": "a\u2028b", "description": "b", "max_points": 2}]}
+    path = tmp_path / "rubrics.jsonl"
+    lines = [
+        json.dumps({"ques": name, "precomputed_rubric": rubric}, ensure_ascii=False) for name in ("x", "y")
+    ]
+    path.write_text("\ufeff" + "\r\n".join(lines), encoding="utf-8", newline="")
+    known = load(path)
+    assert set(known) == {"x", "y"}
+    found = rubric_of(known, "y")
+    assert isinstance(found, Rubric)
+    assert found.criteria[0].name == "a\u2028b"
+
+
+def test_two_rubrics_for_one_task_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rubrics.jsonl"
+    item = {"criterion": "a", "description": "b", "max_points": 2}
+    one = {"ques": "Find it", "precomputed_rubric": {"items": [item]}}
+    other = {"ques": "Find  it", "precomputed_rubric": {"items": [{**item, "max_points": 3}]}}
+    path.write_text(f"{json.dumps(one)}\n{json.dumps(one)}\n", encoding="utf-8")
+    assert len(load(path)) == 1
+    path.write_text(f"{json.dumps(one)}\n{json.dumps(other)}\n", encoding="utf-8")
+    with pytest.raises(InputError, match="a second rubric for the task 'Find it'") as caught:
+        load(path)
+    assert str(caught.value.where).endswith("rubrics.jsonl:2")
 
 
 def test_texts_of_tasks_from_a_file(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def import_(
 
     fara: web_surfer.log, *_answer.json, screenshot_N.png. Terminated, over budget and aborted runs are
     all taken and told apart. What does not fit together in a folder is named; nothing is dropped unsaid.
+    Folders that are no episode are named as broken, and the exit code is 3.
     """
     from pyrite import flow
     from pyrite.cli import screen
@@ -50,14 +51,14 @@ def import_(
         stage.summary = f"{count(len(done.new), 'episode')} in {out}"
     if as_json:
         screen.result_json(done)
-        return 0
+        return 3 if done.broken else 0
     lines = [f"imported {count(len(done.new), 'episode')}, {done.kept} were there"]
     lines += [f"  {n} {end}" for end, n in done.ends.items()]
     lines += [f"note     {name}: {'; '.join(said)}" for name, said in done.notes.items()]
     lines += [f"broken   {name}: {why}" for name, why in done.broken.items()]
     lines.append(f"next     pyrite judge {out} --judge universal@model=NAME --condition E3-full+claim")
     screen.result("\n".join(lines))
-    return 0
+    return 3 if done.broken else 0
 
 
 @click.command(

@@ -34,7 +34,7 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
             continue
         if dry:
             lines.append(f"{name} would ask for {count(one.missing, 'verdict')}, {one.kept} are there")
-            lines += _cost(one.cost) if one.cost is not None else []
+            lines += _cost(one.cost, f"{bench} --condition {one.condition}") if one.cost is not None else []
             continue
         lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
         if one.old:
@@ -51,7 +51,9 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
         lines.append(f"calls    {_spent(judging.spent)}")
         lines += _overrun(judging.spent)
     if not dry:
-        lines += [f"verdicts {bench}/verdicts/", f"next     pyrite measure {bench}"]
+        graded = any(one.supported and one.judge.partition("@")[0] == "universal" for one in judging.asked)
+        verb = "diagnose" if graded else "measure"
+        lines += [f"verdicts {bench}/verdicts/", f"next     pyrite {verb} {bench}"]
     return "\n".join(lines)
 
 
@@ -59,24 +61,27 @@ def _missing(reason: str) -> str:
     return reason if reason.startswith("missing") else f"missing: {reason}"
 
 
-def _cost(cost: Cost) -> list[str]:
+def _cost(cost: Cost, packed: str) -> list[str]:
     """What a dry run says of the calls: all of it is an estimate but the counts."""
     if cost.fewest is not None:
         few = f"{cost.fewest:,} to " if cost.fewest < cost.calls else ""
         known = "images and tokens depend on the answers; what is cached is not asked again"
         lines = [f"{_INDENT}{few}{count(cost.calls, 'call')}: {known}"] if cost.calls else []
-        return [*lines, *(f"  {line}" for line in cost.table), *_unpriced(cost)]
+        return [*lines, *(f"  {line}" for line in cost.table), *_unpriced(cost, packed)]
     calls = f"{count(cost.calls, 'call')} ({cost.cached} more are cached), {count(cost.images, 'image')}"
     tokens = f"about {cost.input_tokens:,} tokens in, at most {cost.output_tokens:,} out"
     dollars = f"; at most ${cost.dollars:,.2f}" if cost.dollars is not None else "; --price tells dollars"
     lines = [f"{_INDENT}{calls}", f"{_INDENT}{tokens}{dollars}"] if cost.calls or cost.cached else []
-    return lines + _unpriced(cost)
+    return lines + _unpriced(cost, packed)
 
 
-def _unpriced(cost: Cost) -> list[str]:
+def _unpriced(cost: Cost, packed: str) -> list[str]:
     if not cost.unpriced:
         return []
-    return [f"{_INDENT}{count(cost.unpriced, 'verdict')} not priced: not packed or not read yet"]
+    return [
+        f"{_INDENT}{count(cost.unpriced, 'verdict')} not priced: not packed or not read yet",
+        f"{_INDENT}pyrite pack {packed}",
+    ]
 
 
 def _overrun(spent: Spent) -> list[str]:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from pyrite.errors import InputError
 from pyrite.store.bench import inside
+from pyrite.store.images import open_image
 from pyrite.store.jsonl import read_bounded
 
 End = Literal["terminated", "over budget", "aborted"]
@@ -55,7 +56,7 @@ class FaraRun:
     actions: tuple[FaraAction, ...]
     screenshots: tuple[Path | None, ...]
     """In order of time; the n-th shows the state before the n-th action, one more the state at the end.
-    None: it is listed and not there."""
+    None: it is listed and not there, or is no picture that can be read."""
     final_answer: str | None
     end: End
     started: float | None
@@ -93,6 +94,12 @@ def read(folder: Path) -> FaraRun:
     times = _object(folder / TIMES) if (folder / TIMES).is_file() else {}
     actions = _actions(folder / LOG)
     shots, notes = _screenshots(folder, answer)
+    if not actions and len(shots) > 1:
+        raise InputError(
+            f"no action in it, and {len(shots)} screenshots",
+            where=str(folder / LOG),
+            expected="an action a screenshot",
+        )
     said = answer.get("final_answer", NO_ANSWER)
     final = said if isinstance(said, str) and said != NO_ANSWER else None
     aborted = answer.get("is_aborted") is True
@@ -144,7 +151,7 @@ def _actions(path: Path) -> list[FaraAction]:
 def _lines(path: Path) -> list[dict[str, Any]]:
     found = []
     text = read_bounded(path, MAX_LOG_BYTES).decode("utf-8", "replace")
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -211,10 +218,17 @@ def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | N
     names.sort(key=_number)
     found: list[Path | None] = []
     for name in names:
-        path = inside(folder, name)
-        found.append(path if path.is_file() else None)
-        if found[-1] is None:
-            notes.append(f"{name} is listed and not there")
+        path, wrong = inside(folder, name), ""
+        if not path.is_file():
+            wrong = "listed and not there"
+        else:
+            try:
+                open_image(path)
+            except InputError as exc:
+                wrong = f"unreadable: {exc.what}"
+        found.append(None if wrong else path)
+        if wrong:
+            notes.append(f"{name} is {wrong}")
     return found, notes
 
 

@@ -121,7 +121,8 @@ def _write(
             expected="task_data.json with task_proposal, or --tasks FILE",
         )
     if not run.screenshots or run.screenshots[0] is None:
-        raise InputError("the first screenshot is not there", expected="screenshot_1.png")
+        why = f": {run.notes[0]}" if run.notes else ""
+        raise InputError(f"the first screenshot is not there{why}", expected="screenshot_1.png")
     done.ends[run.end] = done.ends.get(run.end, 0) + 1
     if run.notes:
         done.notes[label] = list(run.notes)
@@ -154,6 +155,7 @@ def _episode(bench: Bench, name: str, task_id: str, run: FaraRun, label: str, ag
         shot = shots[step] if step < len(shots) else None
         screen = None if shot is None else f"screens/{step:03d}.png"
         lines.append(_line(step, action, screen))
+    write_bytes(paths.actions, b"")  # there without an action too
     append_lines(paths.actions, lines)
     started = now() if run.started is None else _time(run.started)
     meta = Meta(

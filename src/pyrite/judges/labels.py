@@ -112,10 +112,15 @@ def make(label: str, *, cache: bool = True, calls: Calls | None = None) -> Label
 
 
 def options_of(name: str) -> dict[str, str]:
-    """The options of a judge that ships, with their defaults ("" where there is none)."""
-    parameters = inspect.signature(_factory(name)[0]).parameters
+    """The options of a judge that ships, with their defaults ("" where there is none).
+
+    A judge whose defaults hang together tells them itself, by `option_texts()`.
+    """
+    factory = _factory(name)[0]
+    told: dict[str, str] = getattr(factory, "option_texts", dict)()
+    parameters = inspect.signature(factory).parameters
     return {
-        key: "" if one.default is inspect.Parameter.empty else str(one.default)
+        key: told.get(key, "" if one.default is inspect.Parameter.empty else str(one.default))
         for key, one in parameters.items()
         if key not in {"cache", "calls"}
     }

@@ -95,6 +95,11 @@ def judge(
     calls = calls or Calls(Options(cache=cache))
     judges = judge_labels.make_list(labels, cache=cache, calls=calls)
     wanted = [condition.name for condition in evidence_conditions.parse_list(conditions)]
+    if not any(one.judge.supports(name) for one in judges for name in wanted):
+        raise UsageError(
+            f"{labels}: no evidence that it takes: {', '.join(wanted)}",
+            expected="--condition with what pyrite show JUDGE says that it takes",
+        )
     if dry_run:
         only = _swappable(bench, wanted, only)
         found = packing.index(bench).values()

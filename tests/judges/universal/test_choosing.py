@@ -124,7 +124,31 @@ def test_a_quote_of_the_task_is_found_however_it_is_set(before: str, after: str)
 
 
 @pytest.mark.parametrize(
-    "quote", ["", "…", "...", "a", "blue", "blue kettle find", "a red kettle", "kettles"]
+    "quote", ["", "…", "...", "a", "A … a", "blue kettle find", "a red kettle", "kettles"]
 )
 def test_what_is_not_in_the_task_is_no_quote(quote: str) -> None:
     assert not quoted(quote, "Find a blue kettle under 40 dollars")
+
+
+@pytest.mark.parametrize(
+    ("quote", "task"),
+    [
+        ("PDF", "Save the page as a PDF."),
+        ("$5", "Find a pen under $5."),
+        ("7", "Set the volume to 7"),
+        ("blue", "Find a blue kettle"),
+        ("价格低于四十元", "找一个蓝色的水壶，价格低于四十元，放入购物车。"),
+        ("蓝色的水壶", "找一个蓝色的水壶，放入购物车。"),
+        ("青いケトル", "40ドル以下の青いケトルを探してください。"),
+        ("파란 주전자", "파란 주전자를 찾아 장바구니에 넣으세요."),
+        ("กาต้มน้ำสีฟ้า", "หากาต้มน้ำสีฟ้าราคาไม่เกินสี่สิบดอลลาร์"),
+        ("Go", "Go"),
+    ],
+)
+def test_short_words_and_scripts_without_blanks_can_be_quoted(quote: str, task: str) -> None:
+    assert quoted(quote, task)
+
+
+@pytest.mark.parametrize("quote", ["红色的水壶", "的", "水壶蓝色"])
+def test_a_phantom_is_one_in_every_script(quote: str) -> None:
+    assert not quoted(quote, "找一个蓝色的水壶，放入购物车。")

@@ -210,6 +210,20 @@ def test_side_effects_that_are_not_known_leave_a_success_open_and_a_failure_stan
     assert process_of(reply)["outcome"] is False
 
 
+def test_a_penalty_that_is_listed_and_denied_is_asked_for_again(tmp_path: Path) -> None:
+    penalty = {
+        "criterion": "Another kettle was bought",
+        "description": "x",
+        "max_points": 1,
+        "post_image_justification": "it is in the cart",
+        "post_image_earned_points": 0,
+    }
+    body = {"reasoning": "well", "requires_penalty": False, "penalty_criteria": [penalty]}
+    reply = judged(package(tmp_path, [1, 2, 3]), Script(side_effects=always(body)))
+    assert (reply.verdict, reply.score, process_of(reply)["outcome"]) == ("parse_error", None, None)
+    assert "requires_penalty is false" in reply.reason
+
+
 @pytest.mark.parametrize("step", ["failures", "task_with_record", "task_alone"])
 def test_a_diagnosis_that_fails_is_null_and_changes_no_verdict(tmp_path: Path, step: str) -> None:
     reply = judged(package(tmp_path, [1, 2, 3]), Script(Brain(rules={step: always("?")})))
@@ -318,10 +332,28 @@ def test_what_a_budget_left_out_is_told(tmp_path: Path) -> None:
         ViewAction(step=1, action="click", screen=None),
         ViewAction(step=2, action="click", screen=1),
     ]
-    reply = judged(package(tmp_path, [1, 3], actions=actions, left_out=left), Script())
+    shown = package(tmp_path, [1, 3], actions=actions, left_out=left)
+    reply = judged(shown, Script(), "left_out=told")
     faults = process_of(reply)["faults"]
     assert [one["what"] for one in faults] == ["left out for want of room: screens after steps 1"]
     assert reply.verdict == "success"
+
+
+@pytest.mark.parametrize("left", [{"screens": (1,)}, {"actions": (1,)}])
+def test_what_a_budget_left_out_leaves_the_outcome_null_and_costs_nothing(
+    tmp_path: Path, left: dict[str, Any]
+) -> None:
+    """A side effect may stand on a screen that nobody has seen."""
+    calls = Script()
+    actions = [ViewAction(step=2, action="click", screen=1)]
+    if "screens" in left:
+        actions.insert(0, ViewAction(step=1, action="click", screen=None))
+    out = LeftOut(**left, max_tokens=10, max_bytes=10)
+    reply = judged(package(tmp_path, [1, 3], actions=actions, left_out=out), calls)
+    assert (reply.verdict, reply.status, reply.score) == ("uncertain", "ok", None)
+    assert "left out for want of room" in reply.reason
+    assert "left_out=told" in reply.reason
+    assert calls.sent == []
 
 
 def test_a_broken_package_is_an_error_for_the_runner_and_no_verdict(tmp_path: Path) -> None:

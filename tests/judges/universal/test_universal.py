@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from pyrite.cli import run
 from pyrite.errors import UsageError
 from pyrite.formats.fara_bench import import_runs
 from pyrite.judges.client.base import Image
-from pyrite.judges.labels import make
-from pyrite.judges.universal import prompts
+from pyrite.judges.labels import make, options_of
+from pyrite.judges.universal import NOT_GIVEN, prompts
 
 
 def test_every_step_is_asked_once_and_the_result_is_whole(tmp_path: Path) -> None:
@@ -145,8 +146,12 @@ def test_a_dry_run_has_the_published_table_and_what_will_be_sent(
     bench = tmp_path / "bench"
     import_runs(tmp_path / "runs", bench)
     condition = ["--condition", "E3-full+claim"]
-    assert run(["pack", str(bench), *condition]) == 0
     endpoint = ["--model", "m-1", "--base-url", "http://127.0.0.1:9/v1", "--dry-run"]
+    assert run(["judge", str(bench), "--judge", "universal", "--condition", "E1-final", *endpoint]) == 2
+    assert "no evidence that it takes: E1-final" in capsys.readouterr().err
+    assert run(["judge", str(bench), "--judge", "universal", *condition, *endpoint]) == 0
+    assert f"pyrite pack {bench} --condition E3-full+claim" in capsys.readouterr().out
+    assert run(["pack", str(bench), *condition]) == 0
     capsys.readouterr()
     assert run(["judge", str(bench), "--judge", "universal@mode=economical", *condition, *endpoint]) == 0
     table = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
@@ -154,6 +159,7 @@ def test_a_dry_run_has_the_published_table_and_what_will_be_sent(
     assert table["rubric"][-1] == "1", "both trajectories are of one task"
     assert table["evidence"] == ["S", "<=", "K", "x", "N", "-", "2", "to", "8"]
     assert table["outcome"] == ["1", "2", "2"]
+    assert any("asked for again, up to 5 times" in " ".join((key, *rest)) for key, rest in table.items())
     rubric = {"items": [{**one, "task_quote": "x"} for one in KETTLE]}
     (tmp_path / "rubrics.jsonl").write_text(json.dumps({"ques": TASK, "precomputed_rubric": rubric}) + "\n")
     label = f"universal@votes=3,diagnosis=off,frames=pre-action,k=1,rubrics={tmp_path / 'rubrics.jsonl'}"
@@ -165,6 +171,61 @@ def test_a_dry_run_has_the_published_table_and_what_will_be_sent(
     assert table["conditions"] == ["0", "or", "1", "2", "0"]
     assert table["rescoring"] == ["1", "2", "6"]
     assert table["all"] == ["M", "+", "S", "+", "8", str(10 + 6 + 16), "34", "to", "38"]
+
+
+def test_the_first_request_is_shown_and_is_the_one_that_is_sent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fara(tmp_path / "runs", "t1", (1, 2, 3))
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+    endpoint = ["--model", "m-1", "--base-url", "http://127.0.0.1:9/v1", "--show-request", "first", "--json"]
+    capsys.readouterr()
+    assert run(["judge", str(bench), "--judge", "universal", "--condition", "E3-full+claim", *endpoint]) == 0
+    (shown,) = json.loads(capsys.readouterr().out)["requests"]
+    assert shown["system"] == prompts.load("rubric")
+    assert TASK in shown["user"][0]["text"]
+    assert shown["calls"][1] > 10
+    rubrics = tmp_path / "rubrics.jsonl"
+    rubrics.write_text(json.dumps({"ques": TASK, "precomputed_rubric": {"items": KETTLE}}) + "\n")
+    packed = package(tmp_path, [1, 2, 3])
+    for options in ("", "redo=3", "rubric=per-run,max_chars=40", f"rubrics={rubrics}"):
+        calls = Script()
+        judge = make("universal" + f"@{options}" * bool(options), calls=calls).judge
+        first = asyncio.run(judge.request(packed, 2))  # type: ignore[attr-defined]
+        judged(packed, calls, options, run=2)
+        assert first.key in {request.key for request in calls.sent}, options
+        wanted = "actions_only" if options.startswith("rubrics") else "rubric"
+        assert first.system == prompts.load(wanted)
+
+
+def test_a_task_without_a_rubric_in_the_file_has_one_of_the_model_and_says_so(tmp_path: Path) -> None:
+    rubrics = tmp_path / "rubrics.jsonl"
+    for task, source, note in ((TASK, "given", ""), ("Buy a pen", "generated", NOT_GIVEN)):
+        rubrics.write_text(json.dumps({"ques": task, "precomputed_rubric": {"items": KETTLE}}) + "\n")
+        reply = judged(package(tmp_path, [1, 2]), Script(), f"rubrics={rubrics}")
+        assert reply.process is not None
+        assert (reply.process["rubric"]["source"], reply.process["rubric"]["note"]) == (source, note)
+
+
+def test_options_are_told_with_what_they_are_by_default() -> None:
+    told = options_of("universal")
+    assert told["votes"] == "1"
+    assert told["mode"] == "strict (or economical)"
+    assert told["near"] == "1000 (economical: 2)"
+    assert {name for name, text in told.items() if not text} == {
+        "model",
+        "base_url",
+        "api_key_env",
+        "rubrics",
+    }
+    for mode in ("strict", "economical"):
+        own = {key: text.partition(" ")[0] for key, text in told.items() if text and key != "small"}
+        other = {key: text.partition("economical: ")[2].rstrip(")") for key, text in told.items()}
+        given = own | ({key: one for key, one in other.items() if one} if mode == "economical" else {})
+        label = "universal@" + ",".join(f"{key}={one}" for key, one in (given | {"mode": mode}).items())
+        plain = make(f"universal@mode={mode}", calls=Script())
+        assert make(label, calls=Script()).settings["settings"] == plain.settings["settings"]
 
 
 def test_calls_for_holds_what_is_sent(tmp_path: Path) -> None:

@@ -22,14 +22,17 @@ from weakref import WeakKeyDictionary
 from pyrite.errors import UsageError
 from pyrite.judges import eyes as own_eyes
 from pyrite.judges.base import Package, Reply
+from pyrite.judges.client.base import Request, Text
 from pyrite.judges.client.calls import Calls
-from pyrite.judges.universal import diagnosis, given, prompts, result, rubric, table
+from pyrite.judges.universal import baseline, diagnosis, given, prompts, result, rubric, table
 from pyrite.judges.universal.asking import Asker
-from pyrite.judges.universal.options import settings
+from pyrite.judges.universal.options import Settings, settings, texts
 from pyrite.judges.universal.pipeline import Verification
 from pyrite.judges.universal.records import Rubric, StepFailed
 from pyrite.judges.universal.words import Words
 from pyrite.records import Evidence
+
+NOT_GIVEN = "the file of rubrics has none for this task: the model wrote it"
 
 
 @dataclass
@@ -78,6 +81,7 @@ class Universal:
         temperature: str = "",
         max_tokens: str = "",
         max_chars: str = "",
+        left_out: str = "",
         cache: bool = True,
         *,
         calls: Calls,
@@ -106,6 +110,11 @@ class Universal:
         self._made: dict[str, Any] = {}
         self._here: WeakKeyDictionary[asyncio.AbstractEventLoop, _Here] = WeakKeyDictionary()
 
+    @classmethod
+    def option_texts(cls) -> dict[str, str]:
+        """Option -> its default, and what else it may be."""
+        return {**texts(), "rubrics": "", "small": "(the model)"}
+
     def supports(self, condition: str) -> bool:
         """All screens are looked at: nothing less is taken."""
         return condition.startswith("E3-full")
@@ -124,8 +133,25 @@ class Universal:
 
     async def judge(self, package: Package, run: int) -> Reply:
         """Raises `CallError` where an endpoint gives no answers: no verdict, and nothing answered is lost."""
-        texts = await own_eyes.texts(package, cache=self._cache) if self.settings.eyes == "ocr" else None
-        asker = Asker(
+        ocr = self.settings.eyes == "ocr"
+        read = await own_eyes.texts(package, cache=self._cache) if ocr else None
+        asker = self._asker(package, run)
+        made = Verification(package, asker, self.settings, _Shared(self, run), read)
+        found = await made.run()
+        return result.reply(found, asker.log, self.settings)
+
+    async def request(self, package: Package, run: int) -> Request:
+        """The first request about a package: for a rubric, or where one was given about the actions alone."""
+        asker, words = self._asker(package, run), Words(package.evidence, 0)
+        known = self._rubric_given(package.evidence)
+        if known is not None:
+            parts, form = baseline.parts(words, known), baseline.schema(known)
+            return asker.first("actions_only", parts, schema=form, small=True)
+        task = [Text(words.of_task().task())]
+        return asker.first("rubric", task, schema=rubric.SCHEMA, of_task=_drawing(self.settings, run))
+
+    def _asker(self, package: Package, run: int) -> Asker:
+        return Asker(
             self._calls,
             self.endpoint,
             self.small,
@@ -134,9 +160,6 @@ class Universal:
             run=run,
             condition=package.evidence.condition,
         )
-        made = Verification(package, asker, self.settings, _Shared(self, run), texts)
-        found = await made.run()
-        return result.reply(found, asker.log, self.settings)
 
     def calls_for(self, evidence: Evidence) -> tuple[int, int]:
         """The fewest and the most calls about one package, when every answer can be used."""
@@ -171,9 +194,19 @@ class Universal:
             raise found
         return found
 
+    @property
+    def has_rubrics(self) -> bool:
+        """Whether rubrics were given, for this task or another."""
+        return bool(self._given)
+
     def given(self, instruction: str) -> Rubric | str:
         """The rubric that was given for a task; what is wrong with it, or ""."""
         return given.rubric_of(self._given, instruction)
+
+
+def _drawing(settings: Settings, run: int) -> int:
+    """Which rubric of the task is drawn in a run."""
+    return settings.redo if settings.shared_rubric else 1000 * settings.redo + run
 
 
 @dataclass(frozen=True)
@@ -187,11 +220,12 @@ class _Shared:
         known = self.judge.given(words.evidence.instruction)
         if isinstance(known, Rubric):
             return known
-        settings = self.judge.settings
-        drawing = settings.redo if settings.shared_rubric else 1000 * settings.redo + self.run
+        drawing = _drawing(self.judge.settings, self.run)
         key = f"rubric {drawing}\0{words.evidence.instruction}"
         made: Rubric = await self.judge.once(key, lambda: rubric.write(asker, words, drawing))
-        return replace(made, note=f"the rubric that was given was not used: {known}") if known else made
+        if known:
+            return replace(made, note=f"the rubric that was given was not used: {known}")
+        return replace(made, note=NOT_GIVEN) if self.judge.has_rubrics else made
 
     async def task_alone(self, asker: Asker, words: Words) -> dict[str, Any]:
         key = f"task\0{words.evidence.instruction}"

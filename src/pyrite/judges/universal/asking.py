@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypeVar
@@ -27,7 +26,11 @@ MAX_TEXT = 200_000
 """Characters of an answer above which it is not read."""
 INSTANCE = 1_000_000
 """What the run of a request grows by from one vote to the next: each is a call of its own."""
-_FENCE = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?)\n?[ \t]*\1\s*", re.DOTALL)
+BLANKS = " " * 500
+"""So many blanks or tabs in a row, in what is not JSON as it stands: the model ran away."""
+CHANNEL = 200
+"""Characters of the name of a channel."""
+_FENCES = ("```", "~~~")
 _STOPPED: dict[str, tuple[Status, str]] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
     **dict.fromkeys(("content_filter", "refusal"), ("refused", "the model was stopped")),
@@ -110,15 +113,7 @@ class Asker:
         of the drawing.
         """
         endpoint = self._small if small else self._large
-        first = Request(
-            endpoint.model,
-            prompts.load(step),
-            tuple(parts),
-            schema=bounded(schema, self._settings.max_chars) if self._settings.schema else None,
-            params=Params(temperature=self._settings.temperature, max_tokens=self._settings.max_tokens),
-            run=(self._run if of_task is None else of_task + 1) + INSTANCE * instance,
-            condition=self._condition if of_task is None else "",
-        )
+        first = self.first(step, parts, schema=schema, small=small, instance=instance, of_task=of_task)
         request, wrong = first, Unusable("never asked", "malformed")
         for attempt in range(1, self._settings.attempts + 1):
             async with self._gate:
@@ -135,6 +130,27 @@ class Asker:
                 return value
         name = f"{step} {about}".strip()
         raise StepFailed(name, str(wrong), wrong.status, self._settings.attempts)
+
+    def first(
+        self,
+        step: str,
+        parts: Sequence[Part],
+        *,
+        schema: dict[str, Any] | None,
+        small: bool = False,
+        instance: int = 0,
+        of_task: int | None = None,
+    ) -> Request:
+        """The request of the first attempt."""
+        return Request(
+            (self._small if small else self._large).model,
+            prompts.load(step),
+            tuple(parts),
+            schema=bounded(schema, self._settings.max_chars) if self._settings.schema else None,
+            params=Params(temperature=self._settings.temperature, max_tokens=self._settings.max_tokens),
+            run=(self._run if of_task is None else of_task + 1) + INSTANCE * instance,
+            condition=self._condition if of_task is None else "",
+        )
 
     async def _encoded(self, endpoint: Endpoint, request: Request, name: str, attempt: int) -> None:
         """Read and encode the pictures of a request beside the event loop, if it is going to be sent."""
@@ -201,16 +217,45 @@ def document(answer: Answer) -> Any:
     if not text.strip() or len(text) > MAX_TEXT:
         raise Unusable(f"it has {len(text):,} characters" if text.strip() else "it is empty", "malformed")
     try:
-        text, _ = said(text)
+        return _parsed(unfenced(text))
+    except Unusable:
+        raise
+    except (RecursionError, ValueError):
+        return _parsed(unfenced(_said(text)), last=True)
+
+
+def _said(text: str) -> str:
+    """Without the thoughts before it. Raises `Unusable`, also for what would take long to look through."""
+    if BLANKS in text.replace("\t", " "):
+        raise Unusable(f"{len(BLANKS)} blanks and more stand in a row", "malformed")
+    if any(len(piece.partition("<")[0]) > CHANNEL for piece in text.split("<|channel|>")[1:]):
+        raise Unusable("the mark of a channel has no message behind it", "malformed")
+    try:
+        return said(text)[0]
     except Unsaid as exc:
         raise Unusable(str(exc), "truncated" if exc.cut else "malformed") from None
-    fence = _FENCE.fullmatch(text)
+
+
+def _parsed(text: str, *, last: bool = False) -> Any:
     try:
-        return json.loads(fence[2] if fence else text, object_pairs_hook=_pairs, parse_constant=_constant)
+        return json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
     except (RecursionError, ValueError) as exc:
-        if isinstance(exc, Unusable):
+        if isinstance(exc, Unusable) or not last:
             raise
         raise Unusable("it is not one JSON object", "malformed") from None
+
+
+def unfenced(text: str) -> str:
+    """What stands in the one fence that is the whole text; else the text. In time linear in its length.
+
+    >>> unfenced("```json\\n{}\\n```\\n"), unfenced("{}")
+    ('{}\\n', '{}')
+    """
+    bare = text.strip()
+    fence, (head, line, body) = bare[:3], bare[3:].partition("\n")
+    if fence not in _FENCES or not line or "`" in head or not body.endswith(fence):
+        return text
+    return body.removesuffix(fence)
 
 
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -11,25 +11,32 @@ from pyrite.judges.universal.asking import Asker
 from pyrite.judges.universal.records import Baseline, Rubric, Unusable
 from pyrite.judges.universal.words import Words
 
+MOST_NAME = 200
+"""Characters of a name that are held against what is repeated of it."""
 SAME = 0.7
 """Similarity from which on the name of a criterion counts as repeated."""
 
 
 async def grade(asker: Asker, words: Words, rubric: Rubric) -> list[Baseline]:
     """One grade a criterion. Raises `StepFailed`."""
-    parts = [
+    return await asker.ask(
+        "actions_only",
+        parts(words, rubric),
+        lambda body: read(body, rubric),
+        schema=schema(rubric),
+        small=True,
+    )
+
+
+def parts(words: Words, rubric: Rubric) -> list[Text]:
+    """What the step shows."""
+    shown = [
         words.task(),
         words.history(),
         words.answer(),
         words.criteria(rubric.criteria),
     ]
-    return await asker.ask(
-        "actions_only",
-        [Text("\n\n".join(parts))],
-        lambda body: read(body, rubric),
-        schema=_schema(rubric),
-        small=True,
-    )
+    return [Text("\n\n".join(shown))]
 
 
 def read(body: Any, rubric: Rubric) -> list[Baseline]:
@@ -38,7 +45,8 @@ def read(body: Any, rubric: Rubric) -> list[Baseline]:
     items = reading.by_criterion(body, range(len(rubric.criteria)), "items")
     for index, (item, one) in enumerate(zip(items, rubric.criteria, strict=True)):
         named = reading.text(item, "criterion")
-        if SequenceMatcher(None, named.lower(), one.name.lower(), autojunk=False).ratio() < SAME:
+        known = SequenceMatcher(None, named.lower()[:MOST_NAME], one.name.lower()[:MOST_NAME], autojunk=False)
+        if known.ratio() < SAME:
             raise Unusable(f"items[{index}] is {named[:60]!r}, expected {one.name[:60]!r}")
         met = item.get("is_condition_met")
         if one.condition is not None and met is not None and not isinstance(met, bool):
@@ -53,7 +61,7 @@ def read(body: Any, rubric: Rubric) -> list[Baseline]:
     return found
 
 
-def _schema(rubric: Rubric) -> dict[str, Any]:
+def schema(rubric: Rubric) -> dict[str, Any]:
     items = {}
     for index, one in enumerate(rubric.criteria):
         fields: dict[str, Any] = {

@@ -54,7 +54,7 @@ def frames(evidence: Evidence, settings: Settings) -> tuple[list[Frame], list[Fa
     for number, image in enumerate(chosen):
         first = firsts.setdefault(evidence.images[image], number)
         found.append(Frame(number, image, first if settings.once else number, led.get(image)))
-    return found, _missing(evidence)
+    return found, _missing(evidence, settings)
 
 
 def _before(actions: Sequence[ViewAction]) -> list[int]:
@@ -73,7 +73,7 @@ def ends(action: ViewAction) -> bool:
     return action.action in _ENDING or str(words).startswith(_ENDING_RAW)
 
 
-def _missing(evidence: Evidence) -> list[Fault]:
+def _missing(evidence: Evidence, settings: Settings) -> list[Fault]:
     """Actions after which there is no screen, and what a budget kept out."""
     left = evidence.left_out
     kept_out = set(left.screens) if left is not None else set()
@@ -87,12 +87,12 @@ def _missing(evidence: Evidence) -> list[Fault]:
     ]
     if lost:
         found.append(Fault("frames", f"no screen after steps {_listed(lost)}", decisive=True))
-    if left is not None and left.screens:
-        found.append(
-            Fault("frames", f"left out for want of room: screens after steps {_listed(left.screens)}")
-        )
-    if left is not None and left.actions:
-        found.append(Fault("frames", f"left out for want of room: steps {_listed(left.actions)}"))
+    if left is not None:
+        for name, steps in (("screens after steps", left.screens), ("steps", left.actions)):
+            if steps:
+                what = f"left out for want of room: {name} {_listed(steps)}"
+                more = "" if settings.blind else "; left_out=told judges without them"
+                found.append(Fault("frames", what + more, decisive=not settings.blind))
     return found
 
 

@@ -45,7 +45,12 @@ def load(path: Path) -> dict[str, Any]:
                 raise InputError(
                     "precomputed_rubric is no JSON", where=f"{path}:{number}", expected=EXPECTED
                 ) from None
-        found[_even(task)] = rubric
+        if found.setdefault(_even(task), rubric) != rubric:
+            raise InputError(
+                f"a second rubric for the task {_even(task)[:60]!r}",
+                where=f"{path}:{number}",
+                expected="one rubric a task",
+            )
     if not found:
         raise InputError("there is no rubric in it", where=str(path), expected=EXPECTED)
     return found
@@ -60,7 +65,7 @@ def _text(path: Path) -> str:
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as handle:
             data = handle.read(MAX_BYTES + 1)
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as exc:
         raise InputError(str(exc)[:200], where=str(path), expected=EXPECTED) from exc
     if len(data) > MAX_BYTES:
@@ -78,7 +83,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if isinstance(whole, dict):  # one task_data.json
             yield 1, whole
             return
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
                 try:
                     row = json.loads(line)

@@ -24,6 +24,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "diagnosis": ("on", "off"),
     "schema": ("on", "off"),
     "relevance": ("large", "small"),
+    "left_out": ("null", "told"),
 }
 _BOUNDS: Mapping[str, tuple[float, float]] = {
     "k": (1, 50),
@@ -58,6 +59,9 @@ _DEFAULTS: Mapping[str, str] = {
     "rubric": "shared",
     "diagnosis": "on",
     "schema": "on",
+    "left_out": "null",
+    "threshold": "0.8",
+    "temperature": "none",
 }
 
 
@@ -80,6 +84,8 @@ class Settings:
     schema: bool
     small_relevance: bool
     """Whether the small model looks for relevance."""
+    blind: bool
+    """Whether an outcome is given where a budget has left screens or actions out; else it is null."""
     k: int
     votes: int
     attempts: int
@@ -123,13 +129,30 @@ def settings(options: Mapping[str, str]) -> Settings:
         shared_rubric=words["rubric"] == "shared",
         diagnosis=words["diagnosis"] == "on",
         schema=words["schema"] == "on",
+        blind=words["left_out"] == "told",
         small_relevance=words["relevance"] == "small",
         **numbers,
-        threshold=_real("threshold", whole.get("threshold", "0.8"), 0, 1),
+        threshold=_real("threshold", whole["threshold"], 0, 1),
         temperature=None
-        if whole.get("temperature", "none") == "none"
+        if whole["temperature"] == "none"
         else _real("temperature", whole["temperature"], 0, 2),
     )
+
+
+def texts() -> dict[str, str]:
+    """Option -> its default and what it may be, for people.
+
+    >>> texts()["pruning"], texts()["relevance_side"]
+    ('released (or paper)', '0 (economical: 768)')
+    """
+    found = {}
+    for key in ("mode", *_BY_MODE["strict"], *_DEFAULTS):
+        default = "strict" if key == "mode" else _DEFAULTS.get(key, _BY_MODE["strict"].get(key, ""))
+        others = " or ".join(one for one in _WORDS.get(key, ()) if one != default)
+        economical = _BY_MODE["economical"].get(key)
+        more = f"economical: {economical}" if economical else f"or {others}" if others else ""
+        found[key] = f"{default} ({more})" if more else default
+    return found
 
 
 def _word(option: str, text: str) -> str:

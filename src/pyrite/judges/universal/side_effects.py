@@ -30,6 +30,8 @@ def read(body: Any) -> tuple[tuple[Penalty, ...], str]:
     answer = reading.an_object(body)
     reasoning = reading.text(answer, "reasoning")
     if not reading.flag(answer, "requires_penalty"):
+        if answer.get("penalty_criteria"):
+            raise Unusable("requires_penalty is false and there are penalty_criteria")
         return (), reasoning
     items = reading.entries(answer, "penalty_criteria")
     if not 0 < len(items) <= MOST:

@@ -87,7 +87,8 @@ def text(packages: Sequence[tuple[Evidence, int]], settings: Settings, given: Gi
         sum(one.fewest for one in totals.values()),
         sum(one.most for one in totals.values()),
     )
-    return [*lines, _line(whole)]
+    again = f"an answer that cannot be used is asked for again, up to {settings.attempts} times in all"
+    return [*lines, _line(whole), f"{again};", "a screen's evidence then one criterion at a time as well"]
 
 
 def _added(before: Row | None, one: Row, times: int) -> Row:

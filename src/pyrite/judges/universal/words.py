@@ -21,7 +21,12 @@ _NO_START = {
 }
 """Start pages that stand for none; the forms with a slash after www.bing.com are not among them."""
 MOST_ARGUMENTS = 2_000
-_WORD = re.compile(r"[^\W_]+")
+_NO_BLANKS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Letters of scripts that do not part words by blanks, or put endings on them: Thai to Han and Hangul."""
+_WORD = re.compile(rf"[{_NO_BLANKS}]|[^\W_{_NO_BLANKS}]+")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -162,10 +167,12 @@ def task_and_start(instruction: str) -> tuple[str, str]:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in small letters, without signs and blanks.
+    """The words of a text in small letters, without signs and blanks; of Chinese and the like each letter.
 
     >>> words_of("Find a Blue-Kettle!")
     ['find', 'a', 'blue', 'kettle']
+    >>> words_of("找蓝色 kettle")
+    ['找', '蓝', '色', 'kettle']
     """
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
