@@ -190,6 +190,7 @@ def test_where_nothing_was_answered_it_says_so(
         (["--judge", "accept-all", "--base", "E2+claim"], "--base 'E2+claim'"),
         (["--judge", "accept-all", "--base", "E9"], "--base 'E9'"),
         (["--judge", "accept-all", "--base", "E1-final", "--thoughts"], "shows no actions"),
+        (["--judge", "accept-all", "--thoughts"], "no episode here has thoughts"),
     ],
 )
 def test_what_it_refuses(

@@ -48,7 +48,8 @@ async def cost(
     if labelled.calls is None:
         return None
     between: CallsFor | None = getattr(labelled.judge, "calls_for", None)
-    if between is not None:
+    todo = list(todo)
+    if between is not None and not _once(bench, labelled, between, todo):
         return _several(bench, labelled, between, todo, unpacked)
     found = Cost(unpriced=unpacked)
     make = getattr(labelled.judge, "request", None)
@@ -75,6 +76,14 @@ async def cost(
     if options.price is not None:
         found.dollars = options.price.dollars(found.input_tokens, found.output_tokens)
     return found
+
+
+def _once(
+    bench: Bench, labelled: Labelled, between: CallsFor, todo: Iterable[tuple[EvidenceEntry, int]]
+) -> bool:
+    """Whether a judge makes one call a package here, so that what it holds is known ahead."""
+    declared = getattr(labelled.judge, "calls_per_episode", None) == "1"
+    return declared and all(between(load(bench, entry)) == (1, 1) for entry, _ in todo)
 
 
 def _several(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pyrite.episodes.claims import claim
-from pyrite.errors import UsageError
+from pyrite.errors import PyriteError, UsageError
 from pyrite.judges import labels as judge_labels
 from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.labels import Labelled
@@ -64,6 +65,13 @@ def claim_pull(
     attempts.require_verified(bench, attempts.read(bench))
     arms = [arm for one in judges for arm in _arms(one, base, thoughts=thoughts, warning=warning)]
     _refuse_unsupported(judges, arms)
+    if thoughts and not _has_thoughts(bench):
+        raise UsageError(
+            "no episode here has thoughts of its agent",
+            where=str(bench.root),
+            expected="a thought in some line of actions.jsonl, for --thoughts",
+            next="the same command without --thoughts",
+        )
     asked = list(dict.fromkeys(arm.judge for arm in arms))
     wanted = list(dict.fromkeys(name for arm in arms for name in (arm.base, arm.claim, arm.swap)))
     judging = judge(
@@ -81,6 +89,15 @@ def claim_pull(
     if dry_run:
         return Experiment(judging, None)
     return Experiment(judging, _measured(bench, arms, runs, seed))
+
+
+def _has_thoughts(bench: Bench) -> bool:
+    """Whether any line of any episode that can be read has one."""
+    for episode_id in bench.require_episodes():
+        with suppress(PyriteError, OSError):
+            if any((line.thought or "").strip() for line in bench.actions(episode_id)):
+                return True
+    return False
 
 
 def _measured(bench: Bench, arms: Sequence[Arm], runs: int, seed: int | None) -> dict[str, Any]:

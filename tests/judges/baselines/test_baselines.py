@@ -579,3 +579,8 @@ def test_the_command_line_shows_the_first_request_and_counts_the_calls(
     assert "key points" in text
     assert run([*command, "--dry-run"]) == 0
     assert "5 calls: images and tokens depend on the answers" in capsys.readouterr().out
+    priced = [one if one != "webjudge" else "aer-v" for one in command]
+    assert run([*priced, "--dry-run", "--price", "1/2"]) == 0
+    told = capsys.readouterr().out
+    assert "1 call (0 more are cached), 1 image" in told
+    assert "at most $0.00" in told
