@@ -138,7 +138,8 @@ def judge(
             screen.result(f"model    {asking.options.local}")
     if judging.missing and not dry_run:
         return 4
-    return 3 if judging.undecided or (judging.broken and not dry_run) else 0
+    lost = bool(judging.broken) and not dry_run and judging_text.grades_process(judging)
+    return 3 if judging.undecided or lost else 0
 
 
 @click.command(
