@@ -174,6 +174,24 @@ def test_a_screenshot_that_cannot_be_read_is_missing_and_the_outcome_null(
     assert all("no screen after steps" in one["process"]["faults"][0]["what"] for one in lines)
 
 
+def test_an_episode_that_is_broken_later_is_named_and_the_exit_code_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    fara(tmp_path / "runs", "t1", (1, 2, 3))
+    fara(tmp_path / "runs", "t2", (1, 4, 5))
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+    screen = Bench(bench).paths.episode(episode_id("t2")).screens / "001.png"
+    screen.write_bytes(screen.read_bytes()[:60])
+    asked = ["judge", str(bench), "--judge", "universal@model=m-1", "--condition", "E3-full+claim"]
+    with BrainServer(Brain()) as server:
+        assert run([*asked, "--base-url", server.url]) == 3
+    said = capsys.readouterr().out
+    assert "1 new, 0 kept, 0 missing" in said
+    assert f"broken   {episode_id('t2')}" in said
+
+
 def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     """JSON may hold other signs that some take for the end of a line."""
     folder = fara(tmp_path, "t1")

@@ -51,10 +51,14 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
         lines.append(f"calls    {_spent(judging.spent)}")
         lines += _overrun(judging.spent)
     if not dry:
-        graded = any(one.supported and one.judge.partition("@")[0] == "universal" for one in judging.asked)
-        verb = "diagnose" if graded else "measure"
+        verb = "diagnose" if grades_process(judging) else "measure"
         lines += [f"verdicts {bench}/verdicts/", f"next     pyrite {verb} {bench}"]
     return "\n".join(lines)
+
+
+def grades_process(judging: Judging) -> bool:
+    """Whether one of the judges grades the process: it owes every trajectory a line with its cause."""
+    return any(one.supported and one.judge.partition("@")[0] == "universal" for one in judging.asked)
 
 
 def _missing(reason: str) -> str:

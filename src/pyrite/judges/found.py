@@ -21,12 +21,12 @@ _OTHER_TAG = re.compile(
     re.IGNORECASE,
 )
 """How other models mark their thoughts."""
-_CHANNEL = re.compile(r"<\|channel\|>\s*(\w*)[^<]*(?:<\|(?:constrain)\|>[^<]*)?<\|message\|>", re.IGNORECASE)
+_CHANNEL = re.compile(r"<\|channel\|>\s*+(\w*+)[^<]*+(?:<\|constrain\|>[^<]*+)?+<\|message\|>", re.IGNORECASE)
 _CHANNEL_MARK = "<|channel|>"
 _CHANNEL_START = re.compile(r"\s*(?:<\|start\|>\s*assistant\s*)?<\|channel\|>", re.IGNORECASE)
 _CHANNEL_END = re.compile(r"<\|(?:end|return|start|call)\|>", re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
-_ONE_FENCE = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?)\n?[ \t]*\1\s*", re.DOTALL)
+_ONE_FENCE = re.compile(r"\s*(```|~~~)[^\n`]*\n(.*?)(?:\n[ \t]*)?\1\s*", re.DOTALL)
 _BRACES = re.compile(r'["{}]|\\.', re.DOTALL)
 
 
