@@ -186,9 +186,9 @@ def test_an_episode_that_is_broken_later_is_named_and_the_exit_code_tells(
     screen.write_bytes(screen.read_bytes()[:60])
     asked = ["judge", str(bench), "--judge", "universal@model=m-1", "--condition", "E3-full+claim"]
     with BrainServer(Brain()) as server:
-        assert run([*asked, "--base-url", server.url]) == 3
+        assert run([*asked, "--base-url", server.url]) == 4
     said = capsys.readouterr().out
-    assert "1 new, 0 kept, 0 missing" in said
+    assert "1 new, 0 kept, 1 missing" in said
     assert f"broken   {episode_id('t2')}" in said
 
 

@@ -136,7 +136,7 @@ def test_webvoyager_chooses_screens(policy: str, total: int, expected: list[int]
         ("last", "NOT A SUCCESS", "success", "parse_error"),
         ("last", "This is NOT\nA SUCCESS", "success", "parse_error"),
         ("last", "It was **NOT** SUCCESS", "success", "failure"),
-        ("last", "NOT\nSUCCESS", "success", "failure"),
+        ("last", "NOT\nSUCCESS", "success", "parse_error"),
         ("last", "NO SUCCESS", "success", "parse_error"),
         ("last", "The verdict cannot be SUCCESS.", "success", "parse_error"),
         ("last", "If it was saved it would be SUCCESS", "success", "parse_error"),
