@@ -65,7 +65,7 @@ def test_a_word_of_an_agent_leaves_its_episode_out_and_is_told(
     actions = few.paths.episode(episode_id).actions
     last = list(read_lines(actions, ActionLine))[-1]
     append_lines(actions, [last.model_copy(update={"step": last.step + 1, "text": "F-UNCOMMITTED"})])
-    assert pyrite(["judge", str(few.root), "--judge", "accept-all", "--condition", "E1-final,E3-full"]) == 0
+    assert pyrite(["judge", str(few.root), "--judge", "accept-all", "--condition", "E1-final,E3-full"]) == 4
     said = capsys.readouterr().out
     assert (
         f"broken   {episode_id}: E3-full: its agent wrote what no judge may be told: 'F-UNCOMMITTED'" in said

@@ -163,7 +163,8 @@ def test_a_broken_screen_costs_its_own_verdicts_and_no_others(ground: Ground) ->
     ):
         assert text in done.out, done.out
     asked = ground.pyrite("judge", bench, "--judge", "accept-all,reject-all", "--condition", "E1-final")
-    assert asked.code == 0, asked.err
+    assert asked.code == 4, asked.err
+    assert "1 new, 0 kept, 3 missing" in asked.out
     assert f"broken   {broken}" in asked.out
     lines = [
         json.loads(line)

@@ -193,7 +193,8 @@ def _closure(modules: tuple[str, ...]) -> set[str]:
     return found
 
 
-def _imports(name: str) -> list[str]:
+@cache
+def _imports(name: str) -> tuple[str, ...]:
     """Modules of pyrite.checks that a module imports anywhere in it, in either form of import.
 
     Of other modules of suites, those that it imports at its top: families share verifiers. What only
@@ -202,7 +203,7 @@ def _imports(name: str) -> list[str]:
     tree = ast.parse(_source(name))
     top = [module for module in _imported(tree.body) if module.startswith("pyrite.suites.desk")]
     deciding = [module for module in _imported(ast.walk(tree)) if module.startswith("pyrite.checks.")]
-    return [module for module in (*top, *deciding) if _is_module(module)]
+    return tuple(module for module in (*top, *deciding) if _is_module(module))
 
 
 def _imported(nodes: Iterable[ast.AST]) -> list[str]:

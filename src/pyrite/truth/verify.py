@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,9 @@ _ANSWERS = OF_THE_VERIFIER - {"verifier_timeout"}
 
 ASKED = 2
 """How often each end state is verified: an answer by chance or by the clock shows as another one."""
+
+MOST_TOGETHER = 4
+"""Episodes of one task that a worker decides before it hands them over; ctrl-C waits for them."""
 
 LISTED = 20
 """Lines of one kind that the text of a report shows."""
@@ -276,9 +280,23 @@ def _decide_all(
                 continue
             yield job
 
-    for job, decided in pool.run(decide, owed(), jobs=_workers(jobs, len(metas)), preload=(__name__,)):
-        _settle(bench, decided, report)
-        watch.tick(f"{job.episode_id} {decided.truth.outcome}")
+    workers = _workers(jobs, len(metas))
+    for together, answers in pool.run(decide_all, _together(owed()), jobs=workers, preload=(__name__,)):
+        for job, decided in zip(together, answers, strict=True):
+            _settle(bench, decided, report)
+            watch.tick(f"{job.episode_id} {decided.truth.outcome}")
+
+
+def _together(jobs: Iterable[Job]) -> Iterator[tuple[Job, ...]]:
+    """Neighbours of one task, a few at a time, for one worker: they share the server of its verifier."""
+    for _, own in groupby(jobs, key=lambda job: job.replay.task_id):
+        while some := tuple(islice(own, MOST_TOGETHER)):
+            yield some
+
+
+def decide_all(jobs: tuple[Job, ...]) -> list[Decided]:
+    """The outcomes of episodes, one after the other."""
+    return [decide(job) for job in jobs]
 
 
 def _acted(bench: Bench, episode_id: str, task: Task) -> str | None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from numpy.typing import NDArray
 
 from pyrite.episodes.claims import claim
 from pyrite.evidence.conditions import parse
@@ -20,6 +22,7 @@ from pyrite.judges.base import Package
 from pyrite.judges.ocr import Box
 from pyrite.judges.orm.wanted import MAX_TEXT, Asked, Text, asked
 from pyrite.records import Evidence, ViewAction
+from pyrite.store.images import open_image
 
 Features = dict[str, float | None]
 
@@ -123,29 +126,36 @@ def _frames(package: Package) -> Features:
     first = max(0, len(keys) - MAX_FRAMES)
     if len(keys) < 2:
         return dict.fromkeys(("frames.last", "frames.most", "frames.all", "frames.still"))
-    shares = []
-    before = package.image(first)
-    start = before
-    for place in range(first + 1, len(keys)):
-        if keys[place] == keys[place - 1]:
-            shares.append(0.0)
-            continue
-        now = package.image(place)
-        shares.append(_changed(before, now))
-        before = now
+    shares = [_changed(package, place - 1, place) for place in range(first + 1, len(keys))]
     return {
         "frames.last": _log(shares[-1]),
         "frames.most": _log(max(shares)),
-        "frames.all": _log(_changed(start, before)),
+        "frames.all": _log(_changed(package, first, len(keys) - 1)),
         "frames.still": sum(share == 0 for share in shares) / len(shares),
     }
 
 
-def _changed(one: Image.Image, other: Image.Image) -> float:
+def _changed(package: Package, one: int, other: int) -> float:
     """Share of pixels that differ; 1 for images of different sizes."""
-    if one.size != other.size:
+    keys = package.evidence.images
+    if keys[one] == keys[other]:
+        return 0.0
+    return _share(package.locate(keys[one]), package.locate(keys[other]))
+
+
+@lru_cache(maxsize=10_000)
+def _share(one: Path, other: Path) -> float:
+    """The same of two files that are named by their pixels: the same pair is in several conditions."""
+    first, second = _pixels(one), _pixels(other)
+    if first.shape != second.shape:
         return 1.0
-    return float((np.asarray(one) != np.asarray(other)).any(axis=2).mean())
+    differ = first != second
+    return float((differ[..., 0] | differ[..., 1] | differ[..., 2]).mean())
+
+
+@lru_cache(maxsize=8)
+def _pixels(path: Path) -> NDArray[np.uint8]:
+    return np.asarray(open_image(path))
 
 
 def _log(share: float) -> float:
