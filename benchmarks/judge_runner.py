@@ -59,6 +59,8 @@ RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 PROMPT = "You judge whether a task was done. Say so in JSON."
 Ask = Callable[[int], Awaitable[str]]
+Made = tuple[Ask, Callable[[], Awaitable[None]]]
+"""What makes a call, and what closes its connections."""
 
 
 # --- the stub
@@ -207,7 +209,7 @@ def run_judge(url: str, bench: Path, calls: int, in_flight: int) -> tuple[float,
 
 
 async def loop(
-    make: Callable[[str, list[bytes], int], Ask],
+    make: Callable[[str, list[bytes], int], Made],
     url: str,
     bench: Path,
     calls: int,
@@ -216,7 +218,7 @@ async def loop(
 ) -> tuple[float, float]:
     """So many calls with so many workers over a function that makes one."""
     files = [path.read_bytes() for path in sorted((bench / "evidence" / "images").iterdir())]
-    ask = make(url, files, in_flight)
+    ask, close = make(url, files, in_flight)
     numbers = iter(range(calls))
 
     async def worker(source: Iterator[int]) -> None:
@@ -227,7 +229,9 @@ async def loop(
     await asyncio.gather(*(worker(iter([number])) for number in range(WARM)))
     started, used = time.perf_counter(), time.process_time()
     await asyncio.gather(*(worker(numbers) for _ in range(in_flight)))
-    return time.perf_counter() - started, time.process_time() - used
+    taken = time.perf_counter() - started, time.process_time() - used
+    await close()
+    return taken
 
 
 def _chosen(files: list[bytes], call: int) -> list[bytes]:
@@ -235,7 +239,7 @@ def _chosen(files: list[bytes], call: int) -> list[bytes]:
     return [files[(number * 5 + i) % DISTINCT] for i in range(images)]
 
 
-def by_client(url: str, files: list[bytes], in_flight: int) -> Ask:
+def by_client(url: str, files: list[bytes], in_flight: int) -> Made:
     from pyrite.judges.client.base import Image as Picture
     from pyrite.judges.client.base import Params, Request, Text
     from pyrite.judges.client.endpoint import OpenAICompatible
@@ -249,10 +253,10 @@ def by_client(url: str, files: list[bytes], in_flight: int) -> Ask:
         request = Request("stub", PROMPT, (Text(f"Task {call}"), *parts), params=Params(max_tokens=256))
         return (await client.ask(request)).text or ""
 
-    return ask
+    return ask, client.aclose
 
 
-def by_openai(url: str, files: list[bytes], in_flight: int) -> Ask:
+def by_openai(url: str, files: list[bytes], in_flight: int) -> Made:
     from openai import AsyncOpenAI
 
     client = AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
@@ -270,10 +274,10 @@ def by_openai(url: str, files: list[bytes], in_flight: int) -> Ask:
         )
         return done.choices[0].message.content or ""
 
-    return ask
+    return ask, client.close
 
 
-def by_inspect(url: str, files: list[bytes], in_flight: int) -> Ask:
+def by_inspect(url: str, files: list[bytes], in_flight: int) -> Made:
     from inspect_ai.model import (
         ChatMessageSystem,
         ChatMessageUser,
@@ -294,10 +298,13 @@ def by_inspect(url: str, files: list[bytes], in_flight: int) -> Ask:
         output = await model.generate([ChatMessageSystem(content=PROMPT), ChatMessageUser(content=content)])
         return str(output.completion)
 
-    return ask
+    async def close() -> None:
+        """It keeps its connections to itself."""
+
+    return ask, close
 
 
-ASKED: dict[str, Callable[[str, list[bytes], int], Ask]] = {
+ASKED: dict[str, Callable[[str, list[bytes], int], Made]] = {
     "client": by_client,
     "openai": by_openai,
     "inspect": by_inspect,
