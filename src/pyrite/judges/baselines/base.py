@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -38,7 +39,7 @@ class Settings:
     compat: str
 
 
-class Baseline:
+class Baseline(ABC):
     """One published judge; a subclass gives its prompts and its steps."""
 
     name: ClassVar[str]
@@ -74,15 +75,17 @@ class Baseline:
             "compat": self.compat,
         }
 
+    @abstractmethod
     def supports(self, condition: str) -> bool:
-        raise NotImplementedError
+        """Whether it takes evidence of this condition."""
 
+    @abstractmethod
     def calls_for(self, evidence: Evidence) -> tuple[int, int]:
         """The fewest and the most calls that a package takes."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def judge(self, package: Package, run: int) -> Reply:
-        raise NotImplementedError
+        """Ask what the original asked, in its order."""
 
     async def request(self, package: Package, run: int) -> Request:
         """The first request about a package; what the others hold depends on the answers.
