@@ -146,3 +146,8 @@ def test_a_killed_verify_leaves_no_folder_behind_for_long(pyrite: Pyrite, stages
     assert running.none_left(), running.left()
     assert pyrite.run(*stages.arguments("verify", bench)).code == 0
     assert not list(pyrite.scratch.glob("pyrite-*"))
+    left = pyrite.scratch / f"pyrite-verify-{running.process.pid}-1-abcdefgh"
+    left.mkdir()
+    again = pyrite.run(*stages.arguments("verify", bench))
+    assert again.code == 0, again.err
+    assert not left.exists(), "removed also where every answer stands"

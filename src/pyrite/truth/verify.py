@@ -19,7 +19,7 @@ from pyrite import pool
 from pyrite.errors import InputError, UsageError
 from pyrite.pool import Silent, Watch
 from pyrite.records import BLAME, Meta, Outcome, Truth
-from pyrite.sandbox import confine, forkserver
+from pyrite.sandbox import confine, desktop, forkserver
 from pyrite.store.bench import Bench
 from pyrite.store.bugs import SuiteBugs
 from pyrite.store.jsonl import write_bytes, write_record
@@ -207,7 +207,11 @@ def _replayed(result: ReplayResult) -> str:
 
 
 def _sweep(bench: Bench, ids: list[str]) -> None:
-    """Remove the halves that a killed run left; nobody else writes, since the caller holds the bench."""
+    """Remove what a killed run left, also where nothing is left to do.
+
+    Its halves: nobody else writes, since the caller holds the bench. Its temporary folders.
+    """
+    desktop.sweep()
     for episode_id in ids:
         for half in bench.paths.episode(episode_id).root.glob(".gt.*.partial"):
             half.unlink(missing_ok=True)
