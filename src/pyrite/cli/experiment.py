@@ -9,7 +9,7 @@ import click
 
 from pyrite.cli import common, examples
 from pyrite.cli.endpoints import calls, endpoint
-from pyrite.cli.options import BENCH, TASKS, bench_or_table, columns, one_source
+from pyrite.cli.options import BENCH, TASKS, Listed, bench_or_table, columns, one_source
 
 
 def _weights(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...]:
@@ -40,7 +40,7 @@ def experiment() -> None:
     ),
 )
 @BENCH
-@click.option("--judge", "labels", required=True, help="Judges by label.")
+@click.option("--judge", "labels", cls=Listed, required=True, help="Judges by label.")
 @click.option("--base", default="E2-last4", show_default=True, help="The condition without the words.")
 @click.option("--thoughts", is_flag=True, help="All of it with the agent's thoughts too.")
 @click.option("--no-warning-arm", is_flag=True, help="Leave out the prompt without its warning line.")
@@ -124,7 +124,7 @@ def claim(
 @click.option("--judge", "members", multiple=True, help="A judge with verdicts; give two or more.")
 @click.option("--rule", "rules", required=True, help="majority, unanimous, any, weighted, cascade.")
 @click.option("--weights", callback=_weights, help="For weighted: a number a judge, between commas.")
-@click.option("--condition", "conditions", help="Conditions. [default: all that all of them judged]")
+@click.option("--condition", "conditions", cls=Listed, help="Conditions. [default: all that all judged]")
 @common
 def ensemble(
     bench: Path | None,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.options import bench_or_table, column_names, columns, one_source
+from pyrite.cli.options import Listed, bench_or_table, column_names, columns, one_source
 
 
 @click.command(
@@ -18,9 +18,11 @@ from pyrite.cli.options import bench_or_table, column_names, columns, one_source
     )
 )
 @bench_or_table
-@click.option("--judge", callback=column_names, help="Judges of BENCH. [default: all but the shortcuts]")
-@click.option("--condition", callback=column_names, help="Conditions of BENCH. [default: all]")
-@click.option("--group", callback=column_names, help="Columns whose combinations must not leak.")
+@click.option(
+    "--judge", cls=Listed, callback=column_names, help="Judges of BENCH. [default: all but the shortcuts]"
+)
+@click.option("--condition", cls=Listed, callback=column_names, help="Conditions of BENCH. [default: all]")
+@click.option("--group", cls=Listed, callback=column_names, help="Columns whose combinations must not leak.")
 @click.option("--agent", help="Column of the agent. [default: `agent`, if in --group]")
 @click.option("--category", help="Column of failure codes: F-UNCOMMITTED, F-WRONGTARGET ...")
 @click.option("--config", type=click.Path(path_type=Path), help="Limits: a YAML file with `gate:`.")

@@ -9,11 +9,12 @@ import click
 
 from pyrite.cli import common, examples
 from pyrite.cli.endpoints import calls, endpoint
-from pyrite.cli.options import BENCH, TASKS, column_names
+from pyrite.cli.options import BENCH, TASKS, Listed, column_names
 
 _CONDITION = click.option(
     "--condition",
     "conditions",
+    cls=Listed,
     default="E1-final,E2-last4,E2+claim,E3-full",
     show_default=True,
     help="What is shown, by name.",
@@ -68,7 +69,9 @@ def pack(
     )
 )
 @BENCH
-@click.option("--judge", "labels", required=True, help="Judges by label: name[@key=value,...], module:attr.")
+@click.option(
+    "--judge", "labels", cls=Listed, required=True, help="Judges by label: name[@key=value,...], module:attr."
+)
 @_CONDITION
 @click.option(
     "--runs",
@@ -154,7 +157,9 @@ def judge(
 @click.argument("benches", metavar="BENCH...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="The weights: a JSON file.")
 @_CONDITION
-@click.option("--held-out", callback=column_names, help="Families to hold out. [default: a third, by seed]")
+@click.option(
+    "--held-out", cls=Listed, callback=column_names, help="Families to hold out. [default: a third, by seed]"
+)
 @click.option("--ocr", default="rapidocr", show_default=True, help="What reads the screens; or tesserocr.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the split.")
 @click.option("-j", "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")

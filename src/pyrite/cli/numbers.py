@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.options import base_rates, bench_or_table, column_names, columns, one_source
+from pyrite.cli.options import Listed, base_rates, bench_or_table, column_names, columns, one_source
 
 Rule = Literal["fixed_sequence", "neyman_pearson", "conformal"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -66,8 +66,10 @@ def _asked(
     )
 )
 @bench_or_table
-@click.option("--scores", callback=column_names, help="Score columns: AUC and a threshold.")
-@click.option("--group", callback=column_names, help="Columns (BENCH: domain …) to break down by.")
+@click.option("--scores", cls=Listed, callback=column_names, help="Score columns: AUC and a threshold.")
+@click.option(
+    "--group", cls=Listed, callback=column_names, help="Columns (BENCH: domain …) to break down by."
+)
 @click.option("--fpr-target", type=float, help="FPR that thresholds of scores must keep. [default: 0.05]")
 @click.option("--delta", type=float, help="Chance that a threshold breaks its promise. [default: 0.05]")
 @click.option("--threshold-rule", type=click.Choice(RULES), help=f"How it is promised. [default: {RULES[0]}]")

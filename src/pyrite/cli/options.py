@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,24 @@ TASKS = click.option(
     help="A folder of folder tasks; may be given more than once.",
 )
 _COLUMNS = "pyrite.columns"
+
+
+class Listed(click.Option):
+    """An option for several names: between commas, or given once more for each of them.
+
+    A callback and the command get one text with commas either way; None without any.
+    """
+
+    def __init__(self, declarations: Sequence[str], **attributes: Any) -> None:
+        if isinstance(default := attributes.get("default"), str):
+            attributes["default"] = (default,)
+        then = attributes.pop("callback", None)
+
+        def joined(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
+            text = ",".join(value) if value else None
+            return text if then is None else then(ctx, param, text)
+
+        super().__init__(declarations, multiple=True, callback=joined, **attributes)
 
 
 def column_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -95,6 +113,7 @@ def _column(
     def keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         ctx.meta.setdefault(_COLUMNS, {})[key] = column_names(ctx, param, value) if named else value
 
-    return click.option(
-        option, key, callback=keep, expose_value=False, multiple=multiple, metavar=metavar, help=help
-    )
+    given: dict[str, Any] = {"callback": keep, "expose_value": False, "metavar": metavar, "help": help}
+    if named:
+        return click.option(option, key, cls=Listed, **given)
+    return click.option(option, key, multiple=multiple, **given)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.options import bench_or_table, column_names, columns, one_source
+from pyrite.cli.options import Listed, bench_or_table, column_names, columns, one_source
 
 SHARE = click.FLOAT
 
@@ -21,9 +21,19 @@ SHARE = click.FLOAT
 )
 @bench_or_table
 @click.argument("other", type=click.Path(path_type=Path), required=False)
-@click.option("--agent", "agents", callback=column_names, help="Of two benches: one of both, or one of each.")
-@click.option("--judge", "judges", callback=column_names, help="Judges to compare: they are the family.")
-@click.option("--condition", "conditions", callback=column_names, help="Conditions. [default: all]")
+@click.option(
+    "--agent",
+    "agents",
+    cls=Listed,
+    callback=column_names,
+    help="Of two benches: one of both, or one of each.",
+)
+@click.option(
+    "--judge", "judges", cls=Listed, callback=column_names, help="Judges to compare: they are the family."
+)
+@click.option(
+    "--condition", "conditions", cls=Listed, callback=column_names, help="Conditions. [default: all]"
+)
 @click.option("--stratum", help="natural, weakened, perturbed or scripted. [default: the leading one]")
 @click.option("--seed", type=int, help="Of Monte Carlo draws. [default: as asked of run, else 0]")
 @common

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from pyrite.cli import RESUME, common, examples
 from pyrite.cli.all import stages
-from pyrite.cli.options import BENCH, TASKS
+from pyrite.cli.options import BENCH, TASKS, Listed
 from pyrite.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +31,14 @@ _BACKENDS = click.Choice(["local", "docker"])
 )
 @click.argument("suite")
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The bench to make or to go on with.")
-@click.option("--agent", "agents", default="scripted,hasty,idle,quitter", show_default=True, help="Who acts.")
+@click.option(
+    "--agent",
+    "agents",
+    cls=Listed,
+    default="scripted,hasty,idle,quitter",
+    show_default=True,
+    help="Who acts.",
+)
 @click.option("--plan", type=click.Choice(PLANS), help="A whole set: agents and injected defects.")
 @click.option("--per-family", type=click.IntRange(1), help="With --plan: tasks of each family.  [default: 3]")
 @click.option("--only", default="*", show_default=True, help="Tasks whose id matches this pattern.")

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
@@ -160,46 +159,130 @@ def verify(
     metas = _metas(bench, ids, report)
     tasks = _tasks(bench, metas, lookup)
     watch.total = len(tasks) + len(ids)
-    replays = _replays(bench, tasks, image or host_image(), report, jobs=jobs, force=force, watch=watch)
     for episode_id in report.broken:
         _settle(bench, Decided(broken(bench, episode_id, report.broken[episode_id])), report)
         watch.tick(episode_id)
-    _decide_all(bench, metas, tasks, replays, report, jobs=jobs, force=force, runs=runs, watch=watch)
+    image = image or host_image()
+    portions = tuple(_portions(bench, metas, tasks, image, force, runs))
+    work = _Work(bench, portions, report, watch, jobs)
+    replays, begun = _replays(work, tasks, image, force=force)
+    _decide_rest(work, [portion for portion in portions if portion.episodes not in begun], replays)
     forkserver.close()  # where this process did the work itself, its servers are not needed any more
     return report
 
 
-def _replays(
-    bench: Bench,
-    tasks: dict[str, Task],
-    image: str,
-    report: VerifyReport,
-    *,
-    jobs: int | None,
-    force: bool,
-    watch: Watch,
-) -> dict[str, ReplayResult]:
-    """Replay what was not replayed today, keep each as soon as it is done, and list what is wrong."""
+@dataclass(frozen=True)
+class Portion:
+    """Some episodes of one task, and how they are to be decided."""
+
+    bench: Path
+    task: Task
+    verifier_sha256: str
+    image: str
+    episodes: tuple[str, ...]
+    force: bool
+    runs: int
+
+    def jobs(self, replay: ReplayResult) -> tuple[Job, ...]:
+        """What has no answer yet that holds after this replay."""
+        bench = Bench(self.bench)
+        found = []
+        for episode_id in self.episodes:
+            paths = bench.paths.episode(episode_id)
+            job = Job(
+                self.bench,
+                episode_id,
+                self.task,
+                self.verifier_sha256,
+                state_sha256(paths.final_state),
+                replay,
+                self.runs,
+                active.digest(paths) if self.task.spec.act else None,
+            )
+            earlier = None if self.force else _earlier(bench, episode_id)
+            if earlier is None or not _stands(earlier, job):
+                found.append(job)
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What one verification has to do."""
+
+    bench: Bench
+    portions: tuple[Portion, ...]
+    report: VerifyReport
+    watch: Watch
+    workers: int | None
+
+    def take(self, episodes: Sequence[str], decided: Sequence[Decided]) -> None:
+        """Write what was decided; the other episodes have an answer that stands."""
+        for one in decided:
+            _settle(self.bench, one, self.report)
+            self.watch.tick(f"{one.truth.episode_id} {one.truth.outcome}")
+        written = {one.truth.episode_id for one in decided}
+        for episode_id in episodes:
+            if episode_id in written:
+                continue
+            if (standing := _earlier(self.bench, episode_id)) is not None:
+                _count(standing, self.report)
+            self.report.untouched += 1
+            self.watch.tick(episode_id)
+
+
+def _portions(
+    bench: Bench, metas: list[Meta], tasks: dict[str, Task], image: str, force: bool, runs: int
+) -> Iterator[Portion]:
+    """The episodes, a few of one task at a time: those share the server of its verifier."""
+    for task_id, own in groupby(sorted(metas, key=_task_id), key=_task_id):
+        task, episodes = tasks[task_id], (meta.episode_id for meta in own)
+        digest = task.verifier_sha256()
+        while some := tuple(islice(episodes, MOST_TOGETHER)):
+            yield Portion(bench.root, task, digest, image, some, force, runs)
+
+
+def _task_id(meta: Meta) -> str:
+    return meta.task_id
+
+
+_Replays = tuple[dict[str, ReplayResult], set[tuple[str, ...]]]
+"""Replays by task, and the portions that were decided with them."""
+
+
+def _replays(work: _Work, tasks: dict[str, Task], image: str, *, force: bool) -> _Replays:
+    """Replay what was not replayed today, keep each as soon as it is done, and list what is wrong.
+
+    Whoever replays a task decides its first episodes too, while the server of its verifier is there.
+    """
+    bench, report = work.bench, work.report
     found: dict[str, ReplayResult] = {}
     for task_id, task in tasks.items():
         earlier = None if force else kept.find(bench, task, image)
         if earlier is not None:
             found[task_id] = earlier
-            watch.tick(_replayed(earlier) + " (earlier today)")
+            work.watch.tick(_replayed(earlier) + " (earlier today)")
     report.kept_replays = len(found)
-    owed = [task for task_id, task in tasks.items() if task_id not in found]
-    for task, fresh in pool.run(
-        partial(replay, image=image), owed, jobs=_workers(jobs, len(owed)), preload=(__name__,)
+    firsts = {portion.task.spec.task_id: portion for portion in reversed(work.portions)}
+    owed = [firsts[task_id] for task_id in tasks if task_id not in found]
+    for portion, (result, decided) in pool.run(
+        replay_and_decide, owed, jobs=_workers(work.workers, len(owed)), preload=(__name__,)
     ):
-        result = kept.with_earlier(bench, task, image, fresh)
-        kept.keep(bench, task, result)
+        kept.keep(bench, portion.task, result)
         found[result.task_id] = result
-        watch.tick(_replayed(result))
+        work.watch.tick(_replayed(result))
+        work.take(portion.episodes, decided)
     report.replays = [found[task_id] for task_id in sorted(found)]
     report.bugs, problem = bugs.enter(bench, tasks, report.replays)
     if problem:
         report.problems.append(problem)
-    return found
+    return found, {portion.episodes for portion in owed}
+
+
+def replay_and_decide(portion: Portion) -> tuple[ReplayResult, list[Decided]]:
+    """What a task's known states showed, in the light of today's earlier replays, and what follows."""
+    fresh = replay(portion.task, image=portion.image)
+    result = kept.with_earlier(Bench(portion.bench), portion.task, portion.image, fresh)
+    return result, decide_all(portion.jobs(result))
 
 
 def _replayed(result: ReplayResult) -> str:
@@ -250,62 +333,25 @@ def _workers(jobs: int | None, items: int) -> int | None:
     return 1 if items <= 1 else jobs
 
 
-def _decide_all(
-    bench: Bench,
-    metas: list[Meta],
-    tasks: dict[str, Task],
-    replays: dict[str, ReplayResult],
-    report: VerifyReport,
-    *,
-    jobs: int | None,
-    force: bool,
-    runs: int,
-    watch: Watch,
-) -> None:
-    digests = {task_id: task.verifier_sha256() for task_id, task in tasks.items()}
+def _decide_rest(work: _Work, rest: list[Portion], replays: dict[str, ReplayResult]) -> None:
+    """Decide what was not decided with a replay; what stands is not handed out."""
 
-    def owed() -> Iterator[Job]:
-        for meta in sorted(metas, key=lambda m: m.task_id):  # those that share a server follow each other
-            job = Job(
-                bench.root,
-                meta.episode_id,
-                tasks[meta.task_id],
-                digests[meta.task_id],
-                state_sha256(bench.paths.episode(meta.episode_id).final_state),
-                replays[meta.task_id],
-                runs,
-                _acted(bench, meta.episode_id, tasks[meta.task_id]),
-            )
-            earlier = _earlier(bench, meta.episode_id)
-            if earlier is not None and not force and _stands(earlier, job):
-                _count(earlier, report)
-                report.untouched += 1
-                watch.tick(meta.episode_id)
-                continue
-            yield job
+    def owed() -> Iterator[tuple[Job, ...]]:
+        for portion in rest:
+            jobs = portion.jobs(replays[portion.task.spec.task_id])
+            new = {job.episode_id for job in jobs}
+            work.take([one for one in portion.episodes if one not in new], ())
+            if jobs:
+                yield jobs
 
-    workers = _workers(jobs, len(metas))
-    for together, answers in pool.run(decide_all, _together(owed()), jobs=workers, preload=(__name__,)):
-        for job, decided in zip(together, answers, strict=True):
-            _settle(bench, decided, report)
-            watch.tick(f"{job.episode_id} {decided.truth.outcome}")
-
-
-def _together(jobs: Iterable[Job]) -> Iterator[tuple[Job, ...]]:
-    """Neighbours of one task, a few at a time, for one worker: they share the server of its verifier."""
-    for _, own in groupby(jobs, key=lambda job: job.replay.task_id):
-        while some := tuple(islice(own, MOST_TOGETHER)):
-            yield some
+    jobs = _workers(work.workers, sum(len(portion.episodes) for portion in rest))
+    for together, decided in pool.run(decide_all, owed(), jobs=jobs, preload=(__name__,)):
+        work.take([job.episode_id for job in together], decided)
 
 
 def decide_all(jobs: tuple[Job, ...]) -> list[Decided]:
     """The outcomes of episodes, one after the other."""
     return [decide(job) for job in jobs]
-
-
-def _acted(bench: Bench, episode_id: str, task: Task) -> str | None:
-    """Digest of the act of an episode whose verifier acts."""
-    return active.digest(bench.paths.episode(episode_id)) if task.spec.act else None
 
 
 def _earlier(bench: Bench, episode_id: str) -> Truth | None:
