@@ -47,6 +47,8 @@ _LIBC = ctypes.PyDLL(None, use_errno=True)
 """PyDLL keeps the interpreter's lock, so a clone has it too."""
 
 Code = types.CodeType
+_CODES: dict[str, tuple[Any, Code]] = {}
+"""Of modules that were run with -m: their specification and code, read once in the server."""
 
 
 class _Program(ctypes.Structure):
@@ -96,12 +98,23 @@ def _serve(channel: socket.socket, setup: dict[str, Any]) -> _Ready | None:
         if shadowed:
             reply: dict[str, Any] | _Ready = {"own_process": f"{shadowed} stands beside the program"}
         else:
+            _read_once(request["argv"])
             reply = _fork(setup, request, descriptors)
         if isinstance(reply, _Ready):
             return reply
         for descriptor in descriptors:
             os.close(descriptor)
         channel.send(json.dumps(reply).encode())
+
+
+def _read_once(argv: list[str]) -> None:
+    """Keep the code of a module that is run with -m, where it was imported here anyway."""
+    name = next((word for word in argv[1:] if not word.startswith("-")), "")
+    if "-m" in argv[1:3] and name in sys.modules and name not in _CODES:
+        with contextlib.suppress(Exception):
+            spec: Any = sys.modules[name].__spec__
+            _CODES[name] = spec, spec.loader.get_code(name)
+            gc.freeze()
 
 
 def _shadowed(argv: list[str]) -> str:
@@ -301,21 +314,25 @@ def _load(argv: list[str], module: types.ModuleType) -> Code:
     while words and words[0] == "-P":
         words = words[1:]
     if words[0] == "-m":
-        spec = importlib.util.find_spec(words[1])
-        loader: Any = spec.loader if spec else None
-        if spec is None or loader is None:
-            raise SystemExit(f"{argv[0]}: No module named {words[1]}")
-        module.__spec__, module.__loader__, module.__file__ = spec, loader, spec.origin
+        spec, code = _CODES.get(words[1]) or _found(argv[0], words[1])
+        module.__spec__, module.__loader__, module.__file__ = spec, spec.loader, spec.origin
         sys.argv = [spec.origin or words[1], *words[2:]]
-        return loader.get_code(words[1])  # type: ignore[no-any-return]
+        return code
     path = words[0]
     module.__file__, module.__loader__ = path, SourceFileLoader("__main__", path)
     sys.argv = words
     sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
     with open(path, "rb") as file:
         source = file.read()
-    code: Code = compile(source, path, "exec", dont_inherit=True)
-    return code
+    compiled: Code = compile(source, path, "exec", dont_inherit=True)
+    return compiled
+
+
+def _found(interpreter: str, name: str) -> tuple[Any, Code]:
+    spec: Any = importlib.util.find_spec(name)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"{interpreter}: No module named {name}")
+    return spec, spec.loader.get_code(name)
 
 
 def _exit_code(said: object) -> int:
