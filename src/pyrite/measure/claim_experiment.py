@@ -18,6 +18,7 @@ from pyrite.measure.claim_effect import contrast_block, noise_block
 from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Flags, Table
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.claims import signal
+from pyrite.metrics.compare import holm
 from pyrite.metrics.means import clustered_mean
 
 ASSERTS, HEDGED, ADMITS, SILENT = "asserts", "hedged", "admits", "silent"
@@ -75,14 +76,26 @@ def _stratum(
     table: Table, rows: Flags, kinds: Mapping[str, Flags], arms: Sequence[Arm], settings: Settings
 ) -> dict[str, Any]:
     truth = table.episodes.truth
+    found = [_arm(table, rows, kinds, arm, settings) for arm in arms]
+    _adjust(found)
     return {
         "episodes": int(rows.sum()),
         "failed": int((rows & (truth == FAIL)).sum()),
         "passed": int((rows & (truth == PASS)).sum()),
         "messages": {kind: int((rows & chosen).sum()) for kind, chosen in kinds.items()},
-        "arms": [_arm(table, rows, kinds, arm, settings) for arm in arms],
+        "arms": found,
         "factors": _factors(table, rows, kinds, arms, settings),
     }
+
+
+def _adjust(arms: Sequence[dict[str, Any]]) -> None:
+    """Holm over the one family that is declared: of each arm, what a claim of success adds to the FPR.
+
+    The rest (opposite, other messages, TPR, placebo, noise) is exploratory; its p-values stand alone.
+    """
+    headline = [arm["contrasts"]["claim"]["by_kind"][ASSERTS]["fpr"] for arm in arms]
+    for cell, p in zip(headline, holm([cell["p_signflip"] for cell in headline]), strict=True):
+        cell["p_holm"] = p
 
 
 def _arm(
@@ -205,10 +218,11 @@ def _rates(
 def _factors(
     table: Table, rows: Flags, kinds: Mapping[str, Flags], arms: Sequence[Arm], settings: Settings
 ) -> list[dict[str, Any]]:
-    """What the warning line takes off the effect of a claim, and what thoughts add, on failed episodes."""
+    """What the warning line takes off the effect of a claim on the FPR, and what thoughts add to FPR, TPR."""
     found = []
-    asserted = rows & kinds[ASSERTS] & (table.episodes.truth == FAIL)
-    failed = rows & (table.episodes.truth == FAIL)
+    truth = table.episodes.truth
+    asserted = rows & kinds[ASSERTS] & (truth == FAIL)
+    failed, passed = rows & (truth == FAIL), rows & (truth == PASS)
     for arm in arms:
         for other in arms:
             if arm.of != other.of:
@@ -223,8 +237,10 @@ def _factors(
                     }
                 )
             if arm.judge == other.judge and arm.thoughts and not other.thoughts:
-                moved = _moved(table, failed, arm, (arm.base, other.base), "no_negatives", settings)
-                found.append({"factor": "thoughts", "judge": arm.judge, "warning": arm.warning, **moved})
+                for rate, chosen, empty in (("fpr", failed, "no_negatives"), ("tpr", passed, "no_positives")):
+                    moved = _moved(table, chosen, arm, (arm.base, other.base), empty, settings)
+                    said = {"factor": "thoughts", "judge": arm.judge, "warning": arm.warning, "rate": rate}
+                    found.append({**said, **moved})
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +37,35 @@ def without_outdated(table: Table, lock: Mapping[str, Any], bench: str) -> Table
         for label, n in gone.items()
         if n
     ]
+    notes += [
+        f"{label}: an ensemble without a record of its members in their order: whether they still say so "
+        f"cannot be checked; make it anew: pyrite experiment ensemble {bench}, as before"
+        for label in unchecked(lock, table.verdicts.judge.names)
+    ]
     return replace(table, warnings=(*table.warnings, *notes)) if notes else table
+
+
+def unchecked(lock: Mapping[str, Any], labels: Collection[str]) -> list[str]:
+    """Those of these judges that are ensembles whose members are not known, so that nothing can be checked.
+
+    They were made before the order of members was recorded, or lock.json has lost them; so is one that is
+    made of such.
+    """
+    judges = lock.get("judges")
+    known = judges if isinstance(judges, dict) else {}
+
+    def lost(label: str, depth: int = 0) -> bool:
+        if _NAMED.match(label) is None:
+            return False
+        one = _ensemble(known.get(label))
+        return one is None or depth > _DEPTH or any(lost(name, depth + 1) for name in one.members)
+
+    return [label for label in labels if lost(label)]
+
+
+_DEPTH = 20
+"""Ensembles of ensembles that are looked into."""
+_NAMED = re.compile(rf"(?:{'|'.join(RULES)})\(.+\)\Z", re.DOTALL)
 
 
 def _ensemble(settings: Any) -> Ensemble | None:
