@@ -102,7 +102,9 @@ def claim(
         else:
             screen.result(judging_text.judging_text(done.judging, bench, dry=True))
         return 0
-    local = asking.options.local
+    for told in asking.unasked():
+        click.echo(f"note: {told}", err=True)
+    local = asking.options.local if asking.local_named else None
     result: dict[str, Any] = {**done.result, "model": None if local is None else str(local)}
     if as_json:
         screen.result_json(result)

@@ -136,7 +136,7 @@ def judge(
         screen.result_json(judging)
     else:
         screen.result(judging_text.judging_text(judging, bench, dry=dry_run))
-        if asking.options.local is not None:
+        if asking.options.local is not None and asking.local_named:
             screen.result(f"model    {asking.options.local}")
     if judging.missing and not dry_run:
         return 4

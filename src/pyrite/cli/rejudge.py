@@ -78,6 +78,8 @@ def rejudge(
             watch=stage,
         )
         stage.summary = judging_text.judged(judging, dry=dry_run)
+    for told in asking.unasked():
+        click.echo(f"note: {told}", err=True)
     if result is None:
         if as_json:
             screen.result_json(judging)
