@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -168,7 +169,7 @@ def print_ensembles(combined: Sequence[Combined], bench: Path, *, no_color: bool
     heads = ("ensemble", "condition", "success", "failure", "uncertain", "missing", "judges needed")
     columns = [(head, "left" if at in {0, 1, 6} else "right") for at, head in enumerate(heads)]
     screen.table(columns, rows, no_color=no_color, fold=True)
-    screen.result(f"verdicts {bench}/verdicts/\nnext     pyrite measure {bench}")
+    screen.result(f"verdicts {bench}/verdicts/\nnext     pyrite measure {shlex.quote(str(bench))}")
 
 
 def _print(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.endpoints import calls, endpoint
+from pyrite.cli.endpoints import calls, endpoint, tell_unasked
 from pyrite.cli.options import BENCH, TASKS, column_names
 
 _CONDITION = click.option(
@@ -130,8 +130,7 @@ def judge(
             bench, runs=runs, dry_run=dry_run, force=force, workers=jobs, watch=stage, **asked
         )
         stage.summary = judging_text.judged(judging, dry=dry_run)
-    for told in asking.unasked():
-        click.echo(f"note: {told}", err=True)
+    tell_unasked(asking)
     if as_json:
         screen.result_json(judging)
     else:

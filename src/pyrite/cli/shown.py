@@ -6,6 +6,7 @@ Whatever an agent, a judge, a file or a person wrote is escaped here: it cannot 
 from __future__ import annotations
 
 import json
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -271,7 +272,7 @@ def _judge(found: Mapping[str, Any]) -> Iterator[str]:
         yield field("option", f"{name}={plain(default)}")
     first = next(iter(found["options"]), "") if found["needs"] else ""
     label = f"{found['name']}@{first}=…" if first else found["name"]
-    yield field("next", f"pyrite judge BENCH --judge {plain(label)}")
+    yield field("next", f"pyrite judge BENCH --judge {shlex.quote(plain(label))}")
 
 
 def _task(found: Mapping[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ in: when one of them changes, or the policy does, the answer is void. A pass nee
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -283,7 +284,7 @@ def _chosen(
                     f"{option} {one[:80]!r}: no such verdicts",
                     where=str(bench.root),
                     expected=f"of {', '.join(known_ones) or 'none: nobody was asked yet'}",
-                    next=f"pyrite judge {bench.root} --judge NAME",
+                    next=f"pyrite judge {shlex.quote(str(bench.root))} --judge NAME",
                 )
     found = [
         (judge, condition)
@@ -296,7 +297,7 @@ def _chosen(
             f"no judge to gate; verdicts are of {', '.join(names) or 'nobody'}",
             where=str(bench.root),
             expected="verdicts of a judge that looks at the screen, or --judge NAME",
-            next=f"pyrite judge {bench.root} --judge screen-rules",
+            next=f"pyrite judge {shlex.quote(str(bench.root))} --judge screen-rules",
         )
     return found
 
