@@ -272,7 +272,7 @@ def _judge(found: Mapping[str, Any]) -> Iterator[str]:
         yield field("option", f"{name}={plain(default)}")
     first = next(iter(found["options"]), "") if found["needs"] else ""
     label = f"{found['name']}@{first}=…" if first else found["name"]
-    yield field("next", f"pyrite judge BENCH --judge {shlex.quote(plain(label))}")
+    yield field("next", f"pyrite judge BENCH --judge {plain(label) if first else shlex.quote(plain(label))}")
 
 
 def _task(found: Mapping[str, Any]) -> Iterator[str]:
