@@ -18,7 +18,7 @@ from tests.judges.packages import package
 
 from pyrite.cli import run as pyrite
 from pyrite.errors import UsageError
-from pyrite.judges import labels
+from pyrite.judges import labels, pipe
 from pyrite.judges.base import Reply, Unavailable
 from pyrite.judges.program import Program
 from pyrite.records import VerdictLine
@@ -215,7 +215,10 @@ def test_two_answers_to_one_request_are_none(tmp_path: Path, second: str) -> Non
 
 
 @pytest.mark.parametrize("how", ["sys.exit(3)", "os.kill(os.getpid(), 11)", "raise ValueError"])
-def test_an_answer_of_a_program_that_fails_is_no_verdict(tmp_path: Path, how: str) -> None:
+def test_an_answer_of_a_program_that_fails_is_no_verdict(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipe, "SETTLE_S", 0.5)  # an interpreter takes its time to end on a machine at work
     found = asked(Program(script(tmp_path, f"{ONCE}right()\ntime.sleep(0.1)\n{how}\n")), tmp_path, [1, 2])
     assert scores(found) == [None, None]
     assert "answered and ended with exit code" in str(found[0])

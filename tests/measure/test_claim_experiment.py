@@ -101,6 +101,15 @@ def test_what_has_no_opposite_is_not_missing() -> None:
     assert "2 episodes left out with the opposite" in told
 
 
+def test_why_a_figure_has_no_interval_is_told() -> None:
+    said = {("j", name, 1): np.array([1, 0, 1], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}
+    one_task = table(np.zeros(3, dtype=np.int8), ["a", "a", "a"], said)
+    block = measured(one_task, [ARM])
+    effect = block["arms"][0]["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]
+    assert (effect["value"], effect["low"], effect["reason"]) == (0.0, None, "single_cluster")
+    assert any("figures without an interval" in one for one in notes({"strata": {"natural": block}}))
+
+
 def test_nothing_to_measure_is_null_with_a_reason() -> None:
     truth = np.array([1, 1], dtype=np.int8)
     said = {("j", name, 1): np.array([1, 0], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}

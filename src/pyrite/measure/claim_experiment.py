@@ -7,7 +7,7 @@ of one condition (noise); and whether the words inform the judge (d') or make it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from pyrite.measure.blocks import Settings, compact, counted, figure
 from pyrite.measure.claim_effect import contrast_block, noise_block
+from pyrite.measure.reasons import words
 from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Flags, Table
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.claims import signal
@@ -276,6 +277,9 @@ def notes(result: Mapping[str, Any]) -> list[str]:
                     f"{name}: {arm['judge']} is not shown to tell passed from failed in any condition: "
                     "chance level, so what moves it says little"
                 )
+            bare_of = sorted({words(reason) for reason in _without_interval(arm)})
+            if bare_of:
+                told.append(f"{name}: {arm['judge']}: figures without an interval: {', '.join(bare_of)}")
             gone = sum(cell["missing"] for cell in arm["conditions"].values())
             bare = sum(cell["without_opposite"] for cell in arm["conditions"].values())
             if bare:
@@ -284,3 +288,12 @@ def notes(result: Mapping[str, Any]) -> list[str]:
             if gone:
                 told.append(f"{name}: {arm['judge']}: {counted(gone, 'verdict')} missing, and left out")
     return list(dict.fromkeys(told))
+
+
+def _without_interval(found: Any) -> Iterator[str]:
+    """Why figures that are there have no interval."""
+    if isinstance(found, dict):
+        if found.get("value") is not None and found.get("low", 0) is None and found.get("reason"):
+            yield found["reason"]
+        for inner in found.values():
+            yield from _without_interval(inner)
