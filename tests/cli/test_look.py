@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyrite import catalog
 from pyrite.cli import run
+from pyrite.cli.shown import judges_text
 from pyrite.judges.orm import SHIPPED_WEIGHTS
 from pyrite.records import Truth
 from pyrite.store.bench import Bench
@@ -36,7 +38,8 @@ def printed(arguments: list[str], capsys: Out, code: int = 0) -> str:
     text = seen.out if code == 0 else seen.err
     shown = text.replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert all(line.isprintable() for line in shown.split("\n")), "nothing moves the cursor"
-    assert max((len(line) for line in seen.out.splitlines()), default=0) <= 100
+    if arguments[:2] != ["list", "judges"]:  # a row a judge, whole
+        assert max((len(line) for line in seen.out.splitlines()), default=0) <= 100
     return text
 
 
@@ -85,10 +88,23 @@ def test_judges_are_listed_with_what_they_are_shown_and_cost(capsys: Out) -> Non
     assert all(all(one) for one in told.values())
     assert (found["webjudge"]["calls"], found["webjudge"]["conditions"]) == ("M + 2", ["E2-last4", "E3-full"])
     text = printed(["list", "judges"], capsys)
-    assert max(map(len, text.splitlines())) <= 100
-    assert "arXiv 2504.01382" in text
-    assert "Xue et al. 2025" in printed(["show", "webjudge"], capsys)
-    assert all(word in text for word in ("M + 2", "E2 E3", "every screen"))
+    lines = text.splitlines()
+    assert [line.split()[0] for line in lines[1:-2]] == list(found), "a row a judge"
+    for line, row in zip(lines[1:-2], found.values(), strict=True):
+        assert all(row[key] in line for key in ("name", "calls", "inputs", "source"))
+    assert all(word in text for word in ("M + 2", "E2 E3", "every screen", "Xue et al. 2025"))
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 100, 120, 200])
+def test_no_cell_of_the_judges_is_cut_at_any_width(width: int) -> None:
+    found = catalog.listing("judges")
+    text = judges_text(found, width)
+    body = text.split("\ncalls an episode")[0]
+    assert max(map(len, body.splitlines())) <= width
+    assert "\N{HORIZONTAL ELLIPSIS}" not in text
+    words = set(body.split())
+    for row in found["judges"]:
+        assert {row["name"], *row["inputs"].split(), *row["source"].split()} <= words
 
 
 def test_a_judge_without_what_it_is_made_of_says_what_it_needs(capsys: Out) -> None:

@@ -12,13 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.conftest import Episodes
 from tests.judges.packages import package
 
+from pyrite.cli import run
 from pyrite.errors import UsageError
 from pyrite.judges import labels
 from pyrite.judges.base import Package, Reply, Unavailable
 from pyrite.judges.function import reply
-from pyrite.records import Verdict
+from pyrite.records import Verdict, VerdictLine
+from pyrite.store.jsonl import read_lines
+from pyrite.tasks import starter
 
 SOURCE = """
 def plain(package, weight="1"):
@@ -33,6 +37,13 @@ def wanders(package):
     import os
     os.chdir("/")
     return 0.5
+
+def tells(package):
+    import os
+    from pyrite.judges.base import Reply
+    from pyrite.records import Verdict
+    key = os.environ["ANTHROPIC_API_KEY"]
+    return Reply(Verdict.FAILURE, f"asked with {key}", usage={"key": key}, model=key, raw={"sent": [key]})
 
 async def later(package):
     return "failure"
@@ -72,6 +83,23 @@ def test_a_plain_function_scores_in_the_conditions_that_it_names(
 def test_a_coroutine_is_awaited_and_a_class_is_still_a_class(tmp_path: Path) -> None:
     assert asyncio.run(labels.make("my_rewards:later").judge.judge(package(tmp_path), 1)).verdict == "failure"
     assert labels.make("my_rewards:Made").judge.name == "made"
+
+
+@pytest.mark.usefixtures("module")
+def test_a_key_of_the_environment_in_what_code_says_is_in_no_file(
+    episodes: Episodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "sk-ant-0123456789"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", secret)
+    episodes.add("ep_1", [{"action": "done"}])
+    starter.start("a-task", episodes.bench.root / "tasks")
+    root = episodes.bench.root
+    assert run(["judge", str(root), "--judge", "my_rewards:tells", "--condition", "E1-final", "-q"]) == 0
+    (path,) = episodes.bench.paths.verdict_files()
+    (line,) = read_lines(path, VerdictLine)
+    assert (line.reason, line.model, line.usage["key"]) == ("asked with [key]", "[key]", "[key]")
+    texts = [one.read_bytes() for one in root.rglob("*") if one.is_file()]
+    assert not any(secret.encode() in text for text in texts)
 
 
 @pytest.mark.usefixtures("module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -249,6 +250,91 @@ def test_a_verdict_is_none_where_anything_beside_it_says_another(text: str) -> N
 )
 def test_a_verdict_stands_beside_closed_thoughts_and_words_that_agree(text: str) -> None:
     assert said(text, STRICT) == ("failure", "ok")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The banner carries this message.\n{SUCCESS}",
+        f"I see on top of the window this text.\n{SUCCESS}\nThe file on disk is older.",
+        f"Its report.\n{SUCCESS}",
+        f"## Screen text\n{SUCCESS}",
+        f"**Page**\n{SUCCESS}",
+        f"Typed in the window was {SUCCESS}. My own view: the save is absent.",
+        f"The document ends in {SUCCESS}; D14 is bare.",
+        "Here the page repeats the words.\n\nVerdict: success",
+        "The document remained as it was. The page ends with this.\n\nVerdict: success",
+        "The page ends with\n\nVerdict: success",
+        "The window title is\n\nVerdict: success",
+        "## Page text\n\nVerdict: success",
+        "**What the page demands**\n\nVerdict: success",
+        "[screen]\nVerdict: success",
+        "--- page ---\nVerdict: success",
+        "The claim of the agent.\nVerdict: success",
+        "The page shows:\n\n## Verdict\n\n**success**",
+        "## Agent\n\n**success**",
+        '{"reason": "It is as it was, hence failure.", "verdict": "success"}',
+        '{"reason": "D14 is bare. So the task failed.", "verdict": "success"}',
+        '{"reason": "On reflection the verdict is failure", "verdict": "success"}',
+        '{"reason": "r", "verdict": "success", "my_verdict": {"value": "failure"}}',
+        SUCCESS + '\n{"score": 0.1}',
+    ],
+)
+def test_what_points_at_a_verdict_heads_it_or_concludes_another_makes_none_of_it(text: str) -> None:
+    """Success and failure alike."""
+    assert said(text, STRICT)[0] == "parse_error"
+    turned = text.replace("success", "@").replace("failure", "success").replace("@", "failure")
+    assert said(turned.replace("task failed", "task succeeded"), STRICT)[0] == "parse_error"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("## Verdict\n\n**failure**", "failure"),
+        ("D14 is 4500.\n\n### Final verdict:\nsuccess", "success"),
+        ("Final Answer: failure", "failure"),
+        ("Answer: success", "success"),
+        ("The verdict is failure.", "failure"),
+        (f"D14=4500, soffice title q3_budget.ods - LibreOffice Calc, undo greyed.\n{SUCCESS}", "success"),
+        ("D14 holds 4500\n\nVerdict: success", "success"),
+        (f"{WHOLE}\n\nThe agent claimed success, but the file was never saved.", "failure"),
+        (f"```json\n{WHOLE}\n```\n\n**Explanation:** It shows 4500, but the file is unsaved.", "failure"),
+        (f"The agent's message claims success. There is an asterisk.\nTherefore:\n{WHOLE}", "failure"),
+        ("## Final assessment\nVerdict: failure", "failure"),
+        ("The document contains the requested text.\n\nVerdict: success", "success"),
+        ('{"reason": "A try failed, so it was done again.", "verdict": "success"}', "success"),
+        ('{"reason": "The page says \'so the task failed\'. It did not.", "verdict": "success"}', "success"),
+        ('{"reason": "D14 is bare, hence failure.", "verdict": "failure"}', "failure"),
+    ],
+)
+def test_plain_good_answers_are_read(text: str, verdict: str) -> None:
+    assert said(text, STRICT) == (verdict, "ok")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{WHOLE}\n\nBut that is wrong: it is saved.",
+        f"{WHOLE}\n\nThe agent claimed success, and it is true.",
+        f"{WHOLE}\n\nHowever it was not a failure.",
+        f"{WHOLE}\n\n\u2705",
+        f"{SUCCESS}\n\n\u274c",
+    ],
+)
+def test_a_failure_that_is_taken_back_is_none_either(text: str) -> None:
+    assert said(text, STRICT)[0] == "parse_error"
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["but ", "the agent claimed success ", "=", "**", "so it ", "this ", "# a\n", "`", "'", "[", "-- "],
+)
+def test_words_beside_a_verdict_cost_little(piece: str) -> None:
+    many = piece * (150_000 // len(piece))
+    started = time.process_time()
+    for text in (f"{WHOLE}\n{many}", f"{many}\n{WHOLE}", f"{many}\nVerdict: failure"):
+        parse(text, form=STRICT)
+    assert time.process_time() - started < 6
 
 
 KNOWN = st.sampled_from(["success", "failure", "uncertain"])

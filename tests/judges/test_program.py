@@ -18,7 +18,7 @@ from tests.judges.packages import package
 
 from pyrite.cli import run as pyrite
 from pyrite.errors import UsageError
-from pyrite.judges import labels
+from pyrite.judges import labels, pipe
 from pyrite.judges.base import Reply, Unavailable
 from pyrite.judges.program import Program
 from pyrite.records import VerdictLine
@@ -124,6 +124,8 @@ def test_a_shell_script_is_a_judge(tmp_path: Path) -> None:
         ("print('x' * (3 << 20), flush=True)", "malformed"),
         ("sys.stdout.write('\\n' * (3 << 20)); sys.stdout.flush()", "malformed"),
         ("say(error='CUDA OOM')", None),
+        ("say(verdict='success', outcome='failure', error='CUDA OOM')", None),
+        ("say(verdict='success', outcome='failure')", "off_schema"),
         ("sys.exit(3)", None),
         ("sys.exit(0)", None),
         ("os.kill(os.getpid(), 9)", None),
@@ -162,6 +164,30 @@ def test_a_log_on_stdout_is_no_answer(tmp_path: Path, chatter: str) -> None:
     assert scores(asked(Program(script(tmp_path, body), timeout_s="20"), tmp_path, [1, 2])) == [1, 2]
 
 
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "sys.stdout.buffer.write(b'\\xef\\xbb\\xbf' + told.encode() + b'\\n')",
+        "print(json.dumps(json.loads(told), indent=2))",
+        "print('{'); print('a log'); print(json.dumps(json.loads(told), indent=4))",
+        "print(json.dumps(json.loads(told), indent=2).replace('\\n', '\\r\\n'))",
+        "print('10 %\\r20 %\\r' + told)",
+        "print('{'); print(told)",
+        "told = json.dumps(json.loads(told), indent=1)\n    print(chr(0xfeff) + told)",
+    ],
+)
+def test_an_answer_is_read_however_it_is_laid_out(tmp_path: Path, spelled: str) -> None:
+    told = "told = json.dumps({'id': asked['id'], 'score': number, 'confidence': 0.5})"
+    body = loop(told, spelled, "sys.stdout.flush()")
+    assert scores(asked(Program(script(tmp_path, body), timeout_s="6"), tmp_path, [1, 2, 3])) == [0, 1, 2]
+
+
+def test_two_objects_over_many_lines_are_two_answers(tmp_path: Path) -> None:
+    told = "print(json.dumps({'id': asked['id'], 'score': 1}, indent=2), flush=True)"
+    found = asked(Program(script(tmp_path, loop(told, told)), timeout_s="6"), tmp_path)
+    assert scores(found) == ["malformed"]
+
+
 def test_a_key_that_a_program_was_given_is_not_in_its_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,7 +215,10 @@ def test_two_answers_to_one_request_are_none(tmp_path: Path, second: str) -> Non
 
 
 @pytest.mark.parametrize("how", ["sys.exit(3)", "os.kill(os.getpid(), 11)", "raise ValueError"])
-def test_an_answer_of_a_program_that_fails_is_no_verdict(tmp_path: Path, how: str) -> None:
+def test_an_answer_of_a_program_that_fails_is_no_verdict(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipe, "SETTLE_S", 0.5)  # an interpreter takes its time to end on a machine at work
     found = asked(Program(script(tmp_path, f"{ONCE}right()\ntime.sleep(0.1)\n{how}\n")), tmp_path, [1, 2])
     assert scores(found) == [None, None]
     assert "answered and ended with exit code" in str(found[0])

@@ -101,6 +101,15 @@ def test_what_has_no_opposite_is_not_missing() -> None:
     assert "2 episodes left out with the opposite" in told
 
 
+def test_why_a_figure_has_no_interval_is_told() -> None:
+    said = {("j", name, 1): np.array([1, 0, 1], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}
+    one_task = table(np.zeros(3, dtype=np.int8), ["a", "a", "a"], said)
+    block = measured(one_task, [ARM])
+    effect = block["arms"][0]["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]
+    assert (effect["value"], effect["low"], effect["reason"]) == (0.0, None, "single_cluster")
+    assert any("figures without an interval" in one for one in notes({"strata": {"natural": block}}))
+
+
 def test_nothing_to_measure_is_null_with_a_reason() -> None:
     truth = np.array([1, 1], dtype=np.int8)
     said = {("j", name, 1): np.array([1, 0], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}
@@ -133,4 +142,35 @@ def test_the_warning_line_and_thoughts(moved: int) -> None:
     warning = [one for one in factors if one["factor"] == "warning"]
     assert [one["value"] for one in warning] == pytest.approx([-moved / n] * 2)
     thoughts = [one for one in factors if one["factor"] == "thoughts"]
-    assert {one["judge"]: round(one["value"], 4) for one in thoughts} == {"with": 0.1667, "bare": 0.1667}
+    fpr = {one["judge"]: round(one["value"], 4) for one in thoughts if one["rate"] == "fpr"}
+    assert fpr == {"with": 0.1667, "bare": 0.1667}
+    assert {one["reason"] for one in thoughts if one["rate"] == "tpr"} == {"no_positives"}
+
+
+def test_p_of_the_claim_is_adjusted_over_the_arms_and_of_nothing_else() -> None:
+    n, index = 60, np.arange(60)
+    said = {}
+    for judge, turned in (("a", 7), ("b", 6)):
+        for condition, more in ((BASE, 0), (CLAIM, turned), (SWAP, 0)):
+            said[judge, condition, 1] = (index < more).astype(np.int8)
+    made = table(np.zeros(n, dtype=np.int8), [f"t{k}" for k in range(n)], said)
+    arms = [Arm(judge, judge, None, False, BASE, CLAIM, SWAP) for judge in "ab"]
+    cells = [arm["contrasts"]["claim"]["by_kind"]["asserts"] for arm in measured(made, arms)["arms"]]
+    assert [cell["fpr"]["p_signflip"] for cell in cells] == [2 / 2**7, 2 / 2**6]
+    assert [cell["fpr"]["p_holm"] for cell in cells] == [4 / 2**7, 2 / 2**6]
+    assert all("p_holm" not in cell["tpr"] for cell in cells)
+
+
+@pytest.mark.parametrize(("n", "moved"), [(4, 4), (7, 4), (10, 5), (40, 5), (40, 6), (40, 12)])
+def test_interval_and_p_never_contradict_each_other(n: int, moved: int) -> None:
+    """Few tasks: 4 of 4 turned is +100 pp with p .125, and no interval without 0 goes with that."""
+    said = {("j", name, 1): (np.arange(n) < (moved if name == CLAIM else 0)) for name in (BASE, CLAIM, SWAP)}
+    made = table(
+        np.zeros(n, dtype=np.int8),
+        [f"t{k}" for k in range(n)],
+        {key: one.astype(np.int8) for key, one in said.items()},
+    )
+    found = measured(made, [ARM], resamples=20)["arms"][0]["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]
+    assert found["p_signflip"] == min(1.0, 2 / 2**moved)
+    assert (found["low"] > 0) is (found["p_signflip"] <= 0.05)
+    assert ("sign-flip" in found["method"]) is (found["p_signflip"] > 0.05)

@@ -19,10 +19,12 @@ from pyrite.cli import run
 from pyrite.errors import UsageError
 from pyrite.measure.bench import table_from_bench
 from pyrite.measure.ensemble import RULES, Ensemble, parse
+from pyrite.measure.follows import unchecked
+from pyrite.measure.gate import gate_bench
 from pyrite.measure.measure import measure_table
 from pyrite.measure.vote import votes_of
 from pyrite.records import VerdictLine
-from pyrite.store.jsonl import read_lines
+from pyrite.store.jsonl import read_lines, write_json
 
 SHARED = Path(os.environ.get("PYRITE_SHARED") or Path(__file__).resolve().parents[2].parent / "shared")
 JOINED = SHARED / "data" / "webjudge-on-agentrewardbench" / "joined_test.csv"
@@ -224,6 +226,37 @@ def test_what_no_longer_follows_from_the_members_is_missing(
     assert run([*command, "unanimous", "--judge", "a", "--judge", "b"]) == 0
     again = table_from_bench(made.bench)
     assert votes_of(again, "unanimous(a+b)", "E3-full").verdict.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize("lost", ["order", "all"])
+def test_an_ensemble_without_a_record_of_its_members_is_measured_with_a_warning_and_not_certified(
+    lost: str, make_bench: Callable[[], MadeBench]
+) -> None:
+    made = make_bench()
+    for n in range(3):
+        made.episode(f"e{n}", f"t{n}", "fail")
+    for name in "ab":
+        made.verdicts(name, "E3-full", [(f"e{n}", "success") for n in range(3)])
+    command = ["experiment", "ensemble", str(made.bench.root), "-q", "--rule"]
+    assert run([*command, "unanimous", "--judge", "a", "--judge", "b"]) == 0
+    assert run([*command, "any", "--judge", "unanimous(a+b)", "--judge", "b"]) == 0
+    labels = ["unanimous(a+b)", "any(unanimous(a+b)+b)"]
+    assert unchecked(made.bench.lock(), labels) == []
+    judges = dict(made.bench.lock()["judges"])
+    if lost == "all":
+        judges.pop("unanimous(a+b)")
+    else:
+        judges["unanimous(a+b)"] = {k: v for k, v in judges["unanimous(a+b)"].items() if k != "order"}
+    write_json(made.bench.paths.lock, {**made.bench.lock(), "judges": judges})
+    table = table_from_bench(made.bench)
+    assert votes_of(table, "unanimous(a+b)", "E3-full").verdict.tolist() == [1, 1, 1]
+    assert sum("without a record of its members" in one for one in table.warnings) == 2
+    blocks = gate_bench(made.bench, judges=labels)["judges"]
+    for block in blocks:
+        provenance = block["lines"][-1]
+        assert (provenance["line"], provenance["answer"] == "PASS") == (10, False)
+        assert provenance["parts"][-1]["name"] == "members of the ensemble"
+        assert provenance["parts"][-1]["answer"] == "INSUFFICIENT"
 
 
 def test_weights_that_differ_in_the_seventh_digit_have_labels_that_do() -> None:

@@ -80,6 +80,9 @@ def test_swapping_the_conditions_negates(rows: list[tuple[bool, bool, int]]) -> 
     assert (one.p_signflip, one.p_mcnemar) == (two.p_signflip, two.p_mcnemar)
     assert (one.flip_in, one.flip_out) == (two.flip_out, two.flip_in)
     if one.difference.low is not None:
+        assert one.difference.high is not None
+        if one.p_signflip is not None and one.p_signflip > 0.05:
+            assert one.difference.low <= 0 <= one.difference.high
         assert two.difference.high == pytest.approx(-one.difference.low)
     twice = [np.repeat(column, 2) for column in (shown, hidden, task)]
     again = contrast(*twice, estimand="x", empty="no_negatives")

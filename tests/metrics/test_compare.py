@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -22,9 +22,11 @@ from pyrite.metrics.compare import (
     mcnemar_mid,
     obuchowski,
     sign_flip,
+    sign_flip_limits,
     smallest_p,
     yang,
 )
+from pyrite.metrics.intervals import clopper_pearson
 from pyrite.metrics.paired import difference
 from pyrite.records import Estimate
 
@@ -282,3 +284,24 @@ def test_holm_against_statsmodels(p: list[float]) -> None:
 
 def test_the_examples_hold() -> None:
     assert doctest.testmod(compare).failed == 0
+
+
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=14))
+@settings(deadline=None, max_examples=80)
+def test_the_test_turned_round_holds_0_where_it_does_not_reject_it(sums: list[int]) -> None:
+    apart = np.array(sums, dtype=float)
+    limits = sign_flip_limits(apart, level=0.95)
+    assert limits is not None
+    low, high = limits
+    assert low - 1e-9 <= apart.sum() <= high + 1e-9
+    assert (low <= 0 <= high) is (sign_flip(apart).p > 0.05)
+    turned = sign_flip_limits(-apart, level=0.95)
+    assert turned == pytest.approx((-high, -low), abs=1e-6)
+
+
+def test_the_limits_are_clopper_pearson_of_the_discordant_tasks() -> None:
+    limits = sign_flip_limits(np.repeat([1.0, -1.0, 0.0], [10, 2, 30]), level=0.95)
+    low, high = clopper_pearson(10 / 12, 12)[:2]
+    assert limits == pytest.approx((12 * (2 * low - 1), 12 * (2 * high - 1)), abs=1e-6)
+    assert sign_flip_limits(np.array([0.5, 0.25]), level=0.95) is None
+    assert sign_flip_limits(np.full(400, 900.0), level=0.95) is None

@@ -108,3 +108,9 @@ def _local(gguf: str | None, mmproj: str | None, sha256: str | None) -> LocalMod
     from pyrite.judges.local.client import LocalModel
 
     return LocalModel.find(gguf, mmproj=mmproj, sha256=sha256)
+
+
+def tell_unasked(asking: Calls) -> None:
+    """Say on stderr which answers of a recording nobody asked for."""
+    for told in asking.unasked():
+        click.echo(f"note: {told}", err=True)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.endpoints import calls, endpoint
+from pyrite.cli.endpoints import calls, endpoint, tell_unasked
 from pyrite.cli.options import BENCH, TASKS, Listed, bench_or_table, columns, one_source
 
 
@@ -102,7 +102,8 @@ def claim(
         else:
             screen.result(judging_text.judging_text(done.judging, bench, dry=True))
         return 0
-    local = asking.options.local
+    tell_unasked(asking)
+    local = asking.options.local if asking.local_named else None
     result: dict[str, Any] = {**done.result, "model": None if local is None else str(local)}
     if as_json:
         screen.result_json(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 WIDTH = 100
 _TITLES = {"claim": "with the words", "swap": "with the opposite", "claim-swap": "words minus opposite"}
 _SAYS = {"asserts": "asserts success", "hedged": "says neither", "admits": "admits failure"}
+TEST = (
+    "p: sign flips by task, exact where it can be. It decides whether anything moved: fewer than six tasks "
+    "that moved cannot reach .05. The interval says by how much, from the variance between tasks, or from a "
+    "score interval (Newcombe 10) where fewer than five moved; where it would exclude 0 and the test does "
+    "not, it is widened by the test."
+)
+"""How interval and p of a paired difference are made, and which of them decides."""
 _WARNED = {True: "warning line", False: "no warning line", None: ""}
 
 
@@ -32,15 +40,17 @@ def print_claim(result: Mapping[str, Any], *, no_color: bool) -> None:
             continue
         for arm in block["arms"]:
             _print_arm(arm, no_color=no_color)
-        for factor in block["factors"]:
-            _print(f"  {_factor(factor)}")
-        if block["factors"]:
+        told = [*_family(block["arms"]), *map(_factor, block["factors"])]
+        for line in told:
+            _print(f"  {line}")
+        if told:
             screen.result("")
     level = f"{100 * result['level']:.0f} %"
     _print(
         f"Differences in percentage points, paired by episode, {level} intervals by task. Flips: accepted "
         "only with / only without. placebo: no message, both are shown the same. noise: odd minus even runs."
     )
+    _print(TEST)
     for warning in result["warnings"]:
         _print(f"note: {warning}")
     if result["model"] is not None:
@@ -115,6 +125,22 @@ def _row(title: str, kind: str, who: str, found: Mapping[str, Any]) -> tuple[lis
     return shown, screen.LOOK_HERE if apart else ""
 
 
+def _family(arms: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The p-values of the declared family, where it has more than one member."""
+    cells = [(arm, arm["contrasts"]["claim"]["by_kind"]["asserts"]["fpr"]) for arm in arms]
+    tested = [(arm, cell) for arm, cell in cells if cell["p_holm"] is not None]
+    if len(tested) < 2:
+        return
+    parts = []
+    for arm, cell in tested:
+        marks = [arm["judge"], _WARNED[arm["warning"]], "with thoughts" if arm["thoughts"] else ""]
+        parts.append(f"{' '.join(filter(None, marks))} {numbers.p_value(cell['p_holm'])}")
+    yield (
+        f"FPR with the words, asserts success: p after Holm over these {len(tested)}: {'; '.join(parts)}; "
+        "all other p-values are exploratory"
+    )
+
+
 def _factor(found: Mapping[str, Any]) -> str:
     ends = numbers.points_interval(found["low"], found["high"])
     value = "null" if found["value"] is None else numbers.signed(100 * found["value"])
@@ -122,7 +148,7 @@ def _factor(found: Mapping[str, Any]) -> str:
     if found["factor"] == "warning":
         what = "what the warning line does to the effect of the claim on the FPR"
         return f"{found['judge']}{', with thoughts' if found['thoughts'] else ''}: {what}: {moved}"
-    return f"{found['judge']}: FPR with the agent's thoughts minus without: {moved}"
+    return f"{found['judge']}: {found['rate'].upper()} with the agent's thoughts minus without: {moved}"
 
 
 def _score(found: Mapping[str, Any]) -> str:
@@ -143,7 +169,7 @@ def print_ensembles(combined: Sequence[Combined], bench: Path, *, no_color: bool
     heads = ("ensemble", "condition", "success", "failure", "uncertain", "missing", "judges needed")
     columns = [(head, "left" if at in {0, 1, 6} else "right") for at, head in enumerate(heads)]
     screen.table(columns, rows, no_color=no_color, fold=True)
-    screen.result(f"verdicts {bench}/verdicts/\nnext     pyrite measure {bench}")
+    screen.result(f"verdicts {bench}/verdicts/\nnext     pyrite measure {shlex.quote(str(bench))}")
 
 
 def _print(text: str) -> None:

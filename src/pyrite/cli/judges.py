@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.endpoints import calls, endpoint
+from pyrite.cli.endpoints import calls, endpoint, tell_unasked
 from pyrite.cli.options import BENCH, TASKS, Listed, column_names
 
 _CONDITION = click.option(
@@ -133,13 +133,12 @@ def judge(
             bench, runs=runs, dry_run=dry_run, force=force, workers=jobs, watch=stage, **asked
         )
         stage.summary = judging_text.judged(judging, dry=dry_run)
-    for told in asking.unasked():
-        click.echo(f"note: {told}", err=True)
+    tell_unasked(asking)
     if as_json:
         screen.result_json(judging)
     else:
         screen.result(judging_text.judging_text(judging, bench, dry=dry_run))
-        if asking.options.local is not None:
+        if asking.options.local is not None and asking.local_named:
             screen.result(f"model    {asking.options.local}")
     if judging.missing and not dry_run:
         return 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
         lines += _overrun(judging.spent)
     if not dry:
         verb = "diagnose" if grades_process(judging) else "measure"
-        lines += [f"verdicts {bench}/verdicts/", f"next     pyrite {verb} {bench}"]
+        lines += [f"verdicts {bench}/verdicts/", f"next     pyrite {verb} {shlex.quote(str(bench))}"]
     return "\n".join(lines)
 
 

@@ -43,6 +43,8 @@ def listing(
     found = catalog.listing(kind, where, needs=needs)
     if as_json:
         screen.result_json(found)
+    elif kind == "judges":
+        screen.result(shown.judges_text(found, screen.terminal_width()))
     else:
         screen.result(shown.listing_text(found))
     return 0

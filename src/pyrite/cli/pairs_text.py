@@ -134,7 +134,8 @@ def _method(result: Mapping[str, Any]) -> str:
     made = f" ({', '.join(methods)})" if methods else ""
     return (
         f"Test: sign flips by {' or '.join(units)}{made}, p after Holm over the pairs of a table. Interval: "
-        f"{level}, one pair at a time. detectable: the smallest difference of one pair, before Holm, "
+        f"{level}, one pair at a time, widened where its own test does not reject 0. "
+        f"detectable: the smallest difference of one pair, before Holm, "
         f"found with {100 * result['power']:.0f}{THIN}% power on these episodes."
     )
 

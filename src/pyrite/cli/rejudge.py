@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pyrite.cli import common, examples
-from pyrite.cli.endpoints import calls, endpoint
+from pyrite.cli.endpoints import calls, endpoint, tell_unasked
 from pyrite.cli.options import BENCH, TASKS, Listed
 
 WIDTH, LISTED = 100, 20
@@ -78,6 +78,7 @@ def rejudge(
             watch=stage,
         )
         stage.summary = judging_text.judged(judging, dry=dry_run)
+    tell_unasked(asking)
     if result is None:
         if as_json:
             screen.result_json(judging)

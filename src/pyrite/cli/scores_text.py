@@ -40,6 +40,10 @@ def print_claims(effects: Sequence[Mapping[str, Any]]) -> None:
     """What the agent's words add to the FPR of judges that do not go by the words alone."""
     lines = [line for one in effects if not is_shortcut(one["judge"]) for line in claim_lines(one)]
     if lines:
+        lines.append(
+            "p: sign flips by task, which decides: an interval that would exclude 0 where it does not is"
+            " widened by the test"
+        )
         screen.result("\n" + _folded(lines))
 
 

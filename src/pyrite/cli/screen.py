@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 import threading
 import time
@@ -218,6 +219,11 @@ def _console(*, stderr: bool, no_color: bool) -> Console:
     file = sys.stderr if stderr else sys.stdout
     width = None if file.isatty() else 100
     return Console(file=file, no_color=no_color or None, highlight=False, width=width)
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that reads stdout; None for a pipe or a file."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def printable(text: str) -> str:

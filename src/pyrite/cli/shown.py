@@ -6,7 +6,7 @@ Whatever an agent, a judge, a file or a person wrote is escaped here: it cannot 
 from __future__ import annotations
 
 import json
-import re
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -83,36 +83,74 @@ def _named(found: Mapping[str, Any]) -> str:
     return columns((kind[:-1], "what it does"), rows) + "\nmodule:factory is an agent of your own"
 
 
-def _judges(found: Mapping[str, Any]) -> str:
-    """What each is shown, what it costs, where it can be asked, and whose it is."""
+def judges_text(found: Mapping[str, Any], width: int | None = None) -> str:
+    """What each is shown, what it costs, where it can be asked, and whose it is; no cell is cut.
+
+    A row a judge, as wide as it must be, or folded to the `width` of a terminal.
+    """
     usual = max(
         (len(one["conditions"] or ()) for one in found["judges"] if one["problem"] is None), default=0
     )
+    heads = ("judge", "calls", "takes", "is shown", "source")
     rows = [
         (
             one["name"],
-            one["calls"],
+            plain(str(one["calls"] if one["calls"] is not None else "null")),
             _takes(one["conditions"], usual),
             plain(one["inputs"] or one["text"]),
-            _short(plain(one["source"] or "")),
+            plain(one["source"] or "null"),
         )
         if one["problem"] is None
-        else (one["name"], "", "", one["problem"], "")
+        else (one["name"], "null", "null", plain(one["problem"]), "null")
         for one in found["judges"]
     ]
-    return (
-        columns(("judge", "calls", "takes", "is shown", "source"), rows, elastic=3)
-        + "\ncalls an episode: M screens, S of them selected; module:attr, exec:COMMAND: judges of your own"
-        + "\nnext     pyrite show JUDGE"
+    notes = (
+        "calls an episode: M screens, S of them selected; module:attr, exec:COMMAND: judges of your own",
+        "next     pyrite show JUDGE",
     )
+    if width is None:
+        return "\n".join([*_aligned((heads, *rows)), *notes])
+    return "\n".join([*_folded(heads, rows, width), *notes])
 
 
-_ARXIV = re.compile(r"arXiv [0-9.]+")
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
-def _short(source: str) -> str:
-    found = _ARXIV.search(source)
-    return found.group() if found else source
+_NARROW = 24
+"""Characters of a folded column below which there are no columns, and a field stands in a line of its own."""
+
+
+def _folded(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The last two columns are folded; on a narrow terminal each row is a block of fields."""
+    first = [max(map(len, column)) for column in zip(heads[:3], *(row[:3] for row in rows), strict=True)]
+    room = (width - sum(first) - 8) // 2
+    if room < _NARROW:
+        lines = []
+        for row in rows:
+            lines.append(row[0])
+            for head, text in zip(heads[1:], row[1:], strict=True):
+                lines += textwrap.wrap(
+                    f"{head}: {text}",
+                    max(width, 24),
+                    initial_indent="  ",
+                    subsequent_indent="    ",
+                    break_on_hyphens=False,
+                )
+        return lines
+    lines = []
+    for row in (heads, *rows):
+        cells = [[text] for text in row[:3]] + [
+            textwrap.wrap(text, room, break_on_hyphens=False) or [""] for text in row[3:]
+        ]
+        for number in range(max(map(len, cells))):
+            parts = [cell[number] if number < len(cell) else "" for cell in cells]
+            widths = (*first, room, room)
+            lines.append("  ".join(part.ljust(n) for part, n in zip(parts, widths, strict=True)).rstrip())
+    return lines
 
 
 def _takes(conditions: Sequence[str] | None, usual: int) -> str:
@@ -196,7 +234,13 @@ def _category(one: Mapping[str, Any]) -> str:
     return one["cause"] or ""
 
 
-_LISTINGS = {"suites": _suites, "judges": _judges, "agents": _named, "tasks": _tasks, "episodes": _episodes}
+_LISTINGS = {
+    "suites": _suites,
+    "judges": judges_text,
+    "agents": _named,
+    "tasks": _tasks,
+    "episodes": _episodes,
+}
 
 
 # --- show
@@ -228,7 +272,7 @@ def _judge(found: Mapping[str, Any]) -> Iterator[str]:
         yield field("option", f"{name}={plain(default)}")
     first = next(iter(found["options"]), "") if found["needs"] else ""
     label = f"{found['name']}@{first}=…" if first else found["name"]
-    yield field("next", f"pyrite judge BENCH --judge {plain(label)}")
+    yield field("next", f"pyrite judge BENCH --judge {plain(label) if first else shlex.quote(plain(label))}")
 
 
 def _task(found: Mapping[str, Any]) -> Iterator[str]:

@@ -18,9 +18,27 @@ screens screenshot screenshots see seems set sheet should show showing shown sho
 success successful successfully summary sure task than that the their them then there therefore these they
 think this those thus title to true uncertain unsaved up value verdict verify was we well were what when
 where which while will window with would yes you your
+asterisk bare closed contain entered exist exists held holds opened typed
 """
 _KNOWN = frozenset(_COMMON.split())
 """Words of English as it stands beside a verdict."""
+_NAMES = frozenset(
+    (
+        "soffice",
+        "libreoffice",
+        "calc",
+        "writer",
+        "impress",
+        "firefox",
+        "chromium",
+        "mousepad",
+        "thunar",
+        "gimp",
+    )
+)
+"""Of programs, the same in all languages: they say nothing of one."""
+_INSIDE = re.compile(r"\d|[^\W_][_=./\\@][^\W_]")
+"""What stands in cells, files, paths and values, and in no word: `D14=4500`, `q3_budget.ods`."""
 _WORD = re.compile(r"[^\W\d_]{2,}|(?<![^\W_])[ai](?![^\W_])", re.IGNORECASE)
 
 
@@ -33,4 +51,6 @@ def foreign(text: str) -> bool:
     words = [found[0].casefold() for found in _WORD.finditer(text)]
     if any(not (char.isascii() or "LATIN" in unicodedata.name(char, "")) for one in words for char in one):
         return True
-    return bool(words) and sum(one in _KNOWN for one in words) * 4 < len(words)
+    prose = " ".join(token for token in text.split() if _INSIDE.search(token) is None)
+    plain = [one for found in _WORD.finditer(prose) if (one := found[0].casefold()) not in _NAMES]
+    return bool(plain) and sum(one in _KNOWN for one in plain) * 4 < len(plain)

@@ -6,12 +6,14 @@ import hashlib
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from pyrite.errors import InputError
 from pyrite.judges.base import Reply
-from pyrite.judges.labels import Labelled
+from pyrite.judges.client.secrets import keys_of_environment, redact, redact_value
+from pyrite.judges.labels import JUDGES, Labelled
 from pyrite.records import EvidenceEntry, Verdict, VerdictLine
 from pyrite.store.jsonl import replace_quickly
 from pyrite.store.paths import BenchPaths
@@ -30,8 +32,12 @@ def line(
 ) -> VerdictLine:
     """The verdict line of a reply; the raw answer is on disk before it. `InputError` for no reply."""
     reply = _checked(reply)
-    if labelled.calls is not None:  # a model or a server may repeat the key, however it spells it
-        clean = labelled.calls.redact_value
+    secrets = _secrets(labelled)
+    if secrets:  # a model, a server or code may repeat a key, however it spells it
+
+        def clean(value: Any) -> Any:
+            return redact_value(value, secrets)
+
         reply = replace(
             reply,
             reason=clean(reply.reason),
@@ -57,9 +63,21 @@ def line(
         status=reply.status,
         usage=reply.usage,
         latency_s=round(latency_s, 4),
-        raw=None if reply.raw is None else _keep(paths, labelled, reply.raw),
+        raw=None if reply.raw is None else _keep(paths, secrets, reply.raw),
         **({} if reply.process is None else {"process": reply.process}),
     )
+
+
+def _secrets(labelled: Labelled) -> list[str]:
+    """The keys that what this judge says may hold: those it was asked with, and those of the environment.
+
+    Code of others (a function, a program, a package of a provider) reads them by itself. A judge that ships
+    and calls nobody says nothing that is not its own.
+    """
+    if labelled.calls is None:
+        own = labelled.label.partition("@")[0] in JUDGES.builtin
+        return [] if own else keys_of_environment()
+    return [*labelled.calls.keys, *keys_of_environment()]
 
 
 def _checked(reply: object) -> Reply:
@@ -95,14 +113,13 @@ def _utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _keep(paths: BenchPaths, labelled: Labelled, raw: Any) -> str:
+def _keep(paths: BenchPaths, secrets: Sequence[str], raw: Any) -> str:
     """Write the raw answer under its digest and return its name within the bench."""
     try:
         text = json.dumps(raw, ensure_ascii=False, allow_nan=False, sort_keys=True)
     except (TypeError, ValueError, RecursionError):  # not JSON: at least what can be read of it
         text = json.dumps(repr(raw)[: 1 << 20])
-    if labelled.calls is not None:
-        text = labelled.calls.redact(text)
+    text = redact(text, secrets)
     data = text.encode("utf-8", "replace") + b"\n"
     name = f"{hashlib.sha256(data).hexdigest()}.json"
     path = f"{paths.raw}/{name}"

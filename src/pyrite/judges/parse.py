@@ -34,9 +34,12 @@ from pyrite.judges.spoken import (
     TRIM,
     WORDS,
     Spoken,
+    alone,
     aside,
     claims,
+    concludes_other,
     contradicts,
+    headed,
     of_another,
     spoken,
     taken_back,
@@ -62,6 +65,8 @@ _YES = {
     **dict.fromkeys(("false", "no", "0", "0.0"), False),
 }
 _REASONS = ("reason", "reasoning", "explanation", "rationale", "thoughts")
+_BESIDE = {"score", "confidence", "rating", "grade", *_REASONS}
+"""Keys of an object that may be another answer, though it has no verdict."""
 _STOPPED: Mapping[str, tuple[Status, str]] = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens"), ("truncated", "it was cut off")),
     "error": ("truncated", "its endpoint broke off"),
@@ -180,6 +185,7 @@ def unanswered(
 
 def _read(answer: str, form: Format) -> Parsed:
     found = look(answer)
+    found.prose = headed(found.prose, form.labels, form.words)
     if found.many:
         return _none("malformed", "it has too many JSON objects")
     if found.cut:
@@ -200,10 +206,12 @@ def _undisputed(parsed: Parsed, found: Found, form: Format) -> Parsed:
     for body, (before, after) in zip(found.objects, found.around, strict=True):
         if not _keys(form) & body.keys():
             inner += _inside([body], form)
+            if form.strict and _BESIDE & body.keys():
+                return _none("malformed", "another object that may be an answer stands beside its verdict")
         elif foreign(_beside(before)) or foreign(after):
             return _none("off_schema", "what stands beside its verdict is in no language that is read here")
         elif (
-            aside(before, after)
+            aside(before, after, strict=form.strict)
             or of_another(before)
             or (parsed.verdict is not None and taken_back(after, parsed.verdict))
         ):
@@ -213,6 +221,8 @@ def _undisputed(parsed: Parsed, found: Found, form: Format) -> Parsed:
         elif form.strict:
             others = {key: value for key, value in body.items() if key not in form.keys}
             inner += [*_inside([others], form), *_stated(others, form)]
+    if form.strict and parsed.verdict is not None and concludes_other(parsed.reason, parsed.verdict):
+        return _none("malformed", "its reason concludes another verdict than it gives")
     said_too = [*claims(found.prose, form.labels, form.words), *inner]
     if parsed.verdict is not None and any(other != parsed.verdict for other in said_too):
         return _none("malformed", "it says two things")
@@ -262,6 +272,8 @@ def _inside(value: Any, form: Format, depth: int = 0) -> Iterator[Verdict]:
             for key in one:
                 if key in form.keys or key in _ALSO or key.endswith("verdict"):
                     yield from _meant(one[key], form)
+                    if isinstance(one[key], dict):  # {"my_verdict": {"value": "failure"}}
+                        yield from (found for value in one[key].values() for found in _meant(value, form))
         yield from _inside(one, form, depth + 1)
 
 
@@ -385,7 +397,7 @@ def _reason(answers: list[Object]) -> str:
 def _from_lines(answer: str, found: Found, form: Format) -> Parsed | None:
     """From the lines that end an answer, or from the one word that it is."""
     bare = not (found.objects or found.broken or len(answer) >= 200 or answer.lstrip().startswith(">"))
-    alone = form.words.get(word(found.prose)) if bare else None
+    whole = alone(found.prose, form.words) if bare else None
     lines = spoken(found, (*form.labels, *form.score_keys), (*_REASONS, "confidence"))
     try:
         scores = _of_first(lines, form.score_keys)
@@ -393,14 +405,14 @@ def _from_lines(answer: str, found: Found, form: Format) -> Parsed | None:
         labelled = [_verdict(key, value, form) for key, value in _of_first(lines, form.labels)]
         if len(set(labelled)) > 1:
             return _none("malformed", "it says two things")
-        verdict = labelled[0] if labelled else alone
+        verdict = labelled[0] if labelled else whole
         if verdict is None and score is None:
             return None
         for key, value in _of_first(lines, ("confidence",)) if form.strict else ():
             number = float(value) if _NUMBER.fullmatch(value) else math.nan
             if not 0 <= number <= 1:
                 raise _OffSchema(f"{key} is {_shown(value)}, expected a number from 0 to 1")
-        reason = _text(found.prose.strip())[:MAX_REASON] if alone is None else ""
+        reason = _text(found.prose.strip())[:MAX_REASON] if whole is None else ""
         return _whole(verdict, score, form, reason, None)
     except _OffSchema as exc:
         return _none("off_schema", str(exc))

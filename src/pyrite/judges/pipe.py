@@ -238,6 +238,7 @@ class Pipe:
                 ready = {key.fileobj for key, _ in selector.select(max(0.0, deadline - time.monotonic()))}
                 ran.timed_out = not ready or time.monotonic() > deadline
                 if ran.timed_out:
+                    ran.chatter = ran.chatter or self._read.strip()[:200]
                     return
                 if process.stdin in ready:
                     left = left[_write(process.stdin.fileno(), left) :]
@@ -262,13 +263,14 @@ class Pipe:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while not ran.twice and taken <= MAX_OUTPUT:
-                *lines, self._read = self._read.split(b"\n")
+                lines, self._read = whole_lines(self._read)
                 ran.twice = any(is_answer(line) for line in lines)
                 if not selector.select(max(0.0, until - time.monotonic())):
                     return
                 chunk = _read(process.stdout.fileno())
                 if chunk == b"":
-                    ran.twice = ran.twice or (bool(self._read) and is_answer(self._read))
+                    lines, _ = whole_lines(self._read + b"\n", ended=True)
+                    ran.twice = ran.twice or any(is_answer(line) for line in lines)
                     ran.exit_code = self.close(GRACE_S)
                     self._one_shot = self._one_shot or ran.exit_code is not None
                     return
@@ -277,7 +279,7 @@ class Pipe:
 
     def _lines(self, chunk: bytes, is_answer: Callable[[bytes], bool], ran: Ran) -> bool:
         """Look through the lines that are whole; at the end of the stream the last one need not be."""
-        *lines, self._read = (self._read + (chunk or b"\n")).split(b"\n")
+        lines, self._read = whole_lines(self._read + (chunk or b"\n"), ended=not chunk)
         for place, line in enumerate(lines):
             if not line or line.isspace():
                 continue
@@ -287,6 +289,39 @@ class Pipe:
                 return True
             ran.chatter = line.strip()[:200]
         return False
+
+
+BOM = b"\xef\xbb\xbf"
+_BEGIN, _END = b"{", b"}"
+
+
+def whole_lines(data: bytes, *, ended: bool = False) -> tuple[list[bytes], bytes]:
+    """The lines that are whole, and the rest; a JSON object that is printed over many lines is one.
+
+    Such an object begins with a line that is a brace and ends with the next that is one. A byte order mark,
+    and what a carriage return has written over, is left out. `ended`: nothing more will come.
+
+    >>> whole_lines(b'log\\n{\\n "score": 1\\n}\\n{\\n "sc')
+    ([b'log', b'{\\n "score": 1\\n}'], b'{\\n "sc')
+    """
+    *lines, rest = data.split(b"\n")
+    found: list[bytes] = []
+    begun: list[bytes] = []
+    for raw in lines:
+        line = raw.removeprefix(BOM).rstrip().rpartition(b"\r")[2]
+        if begun and line.startswith(_BEGIN):
+            found += begun
+            begun = []
+        if begun or line == _BEGIN:
+            begun.append(line)
+        else:
+            found.append(line)
+        if begun and line == _END:
+            found.append(b"\n".join(begun))
+            begun = []
+    if ended:
+        return found + begun, rest
+    return found, b"\n".join([*begun, rest]) if begun else rest
 
 
 def _read(descriptor: int) -> bytes | None:

@@ -19,9 +19,7 @@ from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.base import Answer, CallError
 from pyrite.judges.client.calls import Calls
 from pyrite.judges.client.http import checked_url, error_of
-from pyrite.judges.wire import Conditions, document, identifier, read, unreadable
-
-_ERRORS = {"error", "errors", "detail"}
+from pyrite.judges.wire import Conditions, document, error_in, identifier, read, unreadable
 
 
 class RewardHttp:
@@ -93,10 +91,6 @@ def _check(data: bytes) -> None:
         raise CallError("protocol", f"200, but no JSON: {text[:80].decode('utf-8', 'replace')!r}", status=200)
     if not text.strip(b"\0 \t\r\n"):
         raise CallError("protocol", "200, but it is empty", status=200)
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        return  # it is read, and counted
-    if isinstance(body, dict) and _ERRORS & body.keys() and not {"score", "verdict"} & body.keys():
-        said = error_of(data).get("message") or next(body[key] for key in sorted(_ERRORS & body.keys()))
+    if (wrong := error_in(data)) is not None:
+        said = error_of(data).get("message") or wrong
         raise CallError("protocol", f"an error in a 200: {str(said)[:200]}", status=200)

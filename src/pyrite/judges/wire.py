@@ -26,6 +26,8 @@ from pyrite.store.conditions import ACCEPTED, canonical
 
 MAX_ANSWER = 1 << 20
 MAX_REASON = 2000
+BOM = b"\xef\xbb\xbf"
+"""What some programs of Windows write before their first word: it means nothing."""
 VERDICTS = {word.value: word for word in (Verdict.SUCCESS, Verdict.FAILURE, Verdict.UNCERTAIN)}
 
 
@@ -105,7 +107,7 @@ def _object(data: bytes) -> dict[str, Any]:
     if len(data) > MAX_ANSWER:
         raise _Wrong("malformed", f"an answer of more than {MAX_ANSWER} bytes")
     try:
-        text = data.decode("utf-8")
+        text = data.removeprefix(BOM).decode("utf-8")
     except UnicodeDecodeError as exc:
         raise _Wrong("malformed", f"invalid UTF-8 at byte {exc.start}") from None
     if not text.strip():
@@ -125,15 +127,23 @@ ERRORS = ("error", "errors", "detail")
 
 
 def error_in(data: bytes) -> str | None:
-    """What an answer says in place of a score and a verdict: an error is no verdict, and asked again."""
+    """What an answer says went wrong, verdict or not: an error is no verdict, and asked again.
+
+    >>> error_in(b'{"score": 1, "error": "out of memory"}'), error_in(b'{"score": 1, "error": null}')
+    ('out of memory', None)
+    """
     try:
-        body = json.loads(data)
+        body = json.loads(data.removeprefix(BOM))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(body, dict) or any(body.get(key) is not None for key in ("score", "verdict")):
+    if not isinstance(body, dict):
         return None
-    told = next((str(body[key]) for key in ERRORS if key in body), None)
-    return None if told is None else "".join(c if c.isprintable() else " " for c in told[:200])
+    given = any(body.get(key) is not None for key in ("score", "verdict"))
+    told = [body[key] for key in ERRORS if key in body and (key == "error" or not given)]
+    wrong = next((one for one in told if one not in (None, "", [], {}, False)), None)
+    if wrong is None:
+        return None if given or not told else "an error without a word"
+    return "".join(c if c.isprintable() else " " for c in str(wrong)[:200])
 
 
 def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -145,7 +155,9 @@ def _pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _reply(body: dict[str, Any]) -> Reply:
     score = _number(body, "score")
-    verdict = body.get("verdict")
+    verdict, outcome = body.get("verdict"), body.get("outcome")
+    if isinstance(outcome, str) and verdict is not None and outcome in VERDICTS and outcome != verdict:
+        raise _Wrong("off_schema", f"verdict is {_shown(verdict)}, and outcome {_shown(outcome)}")
     if verdict is not None and (not isinstance(verdict, str) or verdict not in VERDICTS):
         raise _Wrong(
             "off_schema", f"verdict is {_shown(verdict)}, expected one of {', '.join(VERDICTS)}, or null"

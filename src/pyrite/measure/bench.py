@@ -7,6 +7,7 @@ episode that cannot be read or has no outcome is attempted and indeterminate; it
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -188,7 +189,7 @@ def _joined(bench: Bench, found: Attempted) -> Table:
         are = "is" if lines.superseded == 1 else "are"
         warnings.append(
             f"{counted(lines.superseded, 'verdict')} {are} on evidence that has changed since and counted "
-            f"as missing: pyrite judge {bench.root}"
+            f"as missing: pyrite judge {shlex.quote(str(bench.root))} --judge LABEL"
         )
     said = _labelled(found)
     verdicts = verdict_lines.verdicts(lines.rows)

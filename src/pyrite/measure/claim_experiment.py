@@ -7,7 +7,7 @@ of one condition (noise); and whether the words inform the judge (d') or make it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ import numpy as np
 
 from pyrite.measure.blocks import Settings, compact, counted, figure
 from pyrite.measure.claim_effect import contrast_block, noise_block
+from pyrite.measure.reasons import words
 from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Flags, Table
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.claims import signal
+from pyrite.metrics.compare import holm
 from pyrite.metrics.means import clustered_mean
 
 ASSERTS, HEDGED, ADMITS, SILENT = "asserts", "hedged", "admits", "silent"
@@ -75,14 +77,26 @@ def _stratum(
     table: Table, rows: Flags, kinds: Mapping[str, Flags], arms: Sequence[Arm], settings: Settings
 ) -> dict[str, Any]:
     truth = table.episodes.truth
+    found = [_arm(table, rows, kinds, arm, settings) for arm in arms]
+    _adjust(found)
     return {
         "episodes": int(rows.sum()),
         "failed": int((rows & (truth == FAIL)).sum()),
         "passed": int((rows & (truth == PASS)).sum()),
         "messages": {kind: int((rows & chosen).sum()) for kind, chosen in kinds.items()},
-        "arms": [_arm(table, rows, kinds, arm, settings) for arm in arms],
+        "arms": found,
         "factors": _factors(table, rows, kinds, arms, settings),
     }
+
+
+def _adjust(arms: Sequence[dict[str, Any]]) -> None:
+    """Holm over the one family that is declared: of each arm, what a claim of success adds to the FPR.
+
+    The rest (opposite, other messages, TPR, placebo, noise) is exploratory; its p-values stand alone.
+    """
+    headline = [arm["contrasts"]["claim"]["by_kind"][ASSERTS]["fpr"] for arm in arms]
+    for cell, p in zip(headline, holm([cell["p_signflip"] for cell in headline]), strict=True):
+        cell["p_holm"] = p
 
 
 def _arm(
@@ -205,10 +219,11 @@ def _rates(
 def _factors(
     table: Table, rows: Flags, kinds: Mapping[str, Flags], arms: Sequence[Arm], settings: Settings
 ) -> list[dict[str, Any]]:
-    """What the warning line takes off the effect of a claim, and what thoughts add, on failed episodes."""
+    """What the warning line takes off the effect of a claim on the FPR, and what thoughts add to FPR, TPR."""
     found = []
-    asserted = rows & kinds[ASSERTS] & (table.episodes.truth == FAIL)
-    failed = rows & (table.episodes.truth == FAIL)
+    truth = table.episodes.truth
+    asserted = rows & kinds[ASSERTS] & (truth == FAIL)
+    failed, passed = rows & (truth == FAIL), rows & (truth == PASS)
     for arm in arms:
         for other in arms:
             if arm.of != other.of:
@@ -223,8 +238,10 @@ def _factors(
                     }
                 )
             if arm.judge == other.judge and arm.thoughts and not other.thoughts:
-                moved = _moved(table, failed, arm, (arm.base, other.base), "no_negatives", settings)
-                found.append({"factor": "thoughts", "judge": arm.judge, "warning": arm.warning, **moved})
+                for rate, chosen, empty in (("fpr", failed, "no_negatives"), ("tpr", passed, "no_positives")):
+                    moved = _moved(table, chosen, arm, (arm.base, other.base), empty, settings)
+                    said = {"factor": "thoughts", "judge": arm.judge, "warning": arm.warning, "rate": rate}
+                    found.append({**said, **moved})
     return found
 
 
@@ -260,6 +277,9 @@ def notes(result: Mapping[str, Any]) -> list[str]:
                     f"{name}: {arm['judge']} is not shown to tell passed from failed in any condition: "
                     "chance level, so what moves it says little"
                 )
+            bare_of = sorted({words(reason) for reason in _without_interval(arm)})
+            if bare_of:
+                told.append(f"{name}: {arm['judge']}: figures without an interval: {', '.join(bare_of)}")
             gone = sum(cell["missing"] for cell in arm["conditions"].values())
             bare = sum(cell["without_opposite"] for cell in arm["conditions"].values())
             if bare:
@@ -268,3 +288,12 @@ def notes(result: Mapping[str, Any]) -> list[str]:
             if gone:
                 told.append(f"{name}: {arm['judge']}: {counted(gone, 'verdict')} missing, and left out")
     return list(dict.fromkeys(told))
+
+
+def _without_interval(found: Any) -> Iterator[str]:
+    """Why figures that are there have no interval."""
+    if isinstance(found, dict):
+        if found.get("value") is not None and found.get("low", 0) is None and found.get("reason"):
+            yield found["reason"]
+        for inner in found.values():
+            yield from _without_interval(inner)

@@ -6,6 +6,7 @@ a pair decided with all their runs, and how many were lost is said. Strata are n
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -109,7 +110,7 @@ def compare_bench(
             "no condition has two judges to compare",
             where=str(bench.root),
             expected="two judges with verdicts in one condition; accept-all and reject-all do not count",
-            next=f"pyrite judge {bench.root} --judge LABEL",
+            next=f"pyrite judge {shlex.quote(str(bench.root))} --judge LABEL",
         )
     return {
         "schema_version": SCHEMA_VERSION,

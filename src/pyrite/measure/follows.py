@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,11 +34,57 @@ def without_outdated(table: Table, lock: Mapping[str, Any], bench: str) -> Table
             gone[label] = gone.get(label, 0) + outdated
     notes = [
         f"{label}: {counted(n, 'verdict')} no longer what its members say, and counted as missing: "
-        f"pyrite experiment ensemble {bench}, as before"
+        f"{_made_anew(bench, found[label])}"
         for label, n in gone.items()
         if n
     ]
+    notes += [
+        f"{label}: an ensemble without a record of its members in their order: whether they still say so "
+        f"cannot be checked; make it anew: pyrite experiment ensemble {shlex.quote(bench)} --rule RULE "
+        "--judge MEMBER --judge MEMBER"
+        for label in unchecked(lock, table.verdicts.judge.names)
+    ]
     return replace(table, warnings=(*table.warnings, *notes)) if notes else table
+
+
+def is_ensemble(label: str) -> bool:
+    """Whether a label is that of an ensemble, by its form.
+
+    >>> is_ensemble("majority(a+b+c)"), is_ensemble("vlm@model=majority")
+    (True, False)
+    """
+    return _NAMED.match(label) is not None
+
+
+def _made_anew(bench: str, one: Ensemble) -> str:
+    """The command that makes an ensemble again."""
+    weights = ",".join(f"{weight!r}" for weight in one.weights)
+    words = ["pyrite", "experiment", "ensemble", bench, "--rule", one.rule]
+    words += [word for name in one.members for word in ("--judge", name)]
+    return shlex.join([*words, "--weights", weights] if weights else words)
+
+
+def unchecked(lock: Mapping[str, Any], labels: Collection[str]) -> list[str]:
+    """Those of these judges that are ensembles whose members are not known, so that nothing can be checked.
+
+    They were made before the order of members was recorded, or lock.json has lost them; so is one that is
+    made of such.
+    """
+    judges = lock.get("judges")
+    known = judges if isinstance(judges, dict) else {}
+
+    def lost(label: str, depth: int = 0) -> bool:
+        if not is_ensemble(label):
+            return False
+        one = _ensemble(known.get(label))
+        return one is None or depth > _DEPTH or any(lost(name, depth + 1) for name in one.members)
+
+    return [label for label in labels if lost(label)]
+
+
+_DEPTH = 20
+"""Ensembles of ensembles that are looked into."""
+_NAMED = re.compile(rf"(?:{'|'.join(RULES)})\(.+\)\Z", re.DOTALL)
 
 
 def _ensemble(settings: Any) -> Ensemble | None:

@@ -7,6 +7,7 @@ in: when one of them changes, or the policy does, the answer is void. A pass nee
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from pyrite.measure import gate_threshold as thresholds
 from pyrite.measure import gate_verdicts as verdict_files
 from pyrite.measure.bench import lock_digest, table_from_bench
 from pyrite.measure.finding import is_shortcut
+from pyrite.measure.follows import unchecked
 from pyrite.measure.foreign import CONDITION, ForeignTable, table_from_file
 from pyrite.measure.gate_known import Health, Scan
 from pyrite.measure.gate_lines import Subject, line
@@ -171,7 +173,7 @@ def gate_bench(
     episodes, natural = table.episodes, _stratum(table.episodes, "natural")
     failed = natural & (episodes.truth == FAIL)
     health, seen = _health(bench, natural, table), scan()
-    written = verdict_files.read(bench)
+    written, lock = verdict_files.read(bench), bench.lock()
     blocks = []
     for judge, condition in chosen:
         told = thresholds.of_bench(promise, table, judge, condition, limits)
@@ -194,7 +196,11 @@ def gate_bench(
             line(7, [told.part]),
             known.truth_health(subject, health, tells_indeterminate=True),
             known.evidence(seen, written.unequal(condition)),
-            known.provenance(said, seeded="seed" in bench.lock() or "metrics" in bench.lock()),
+            known.provenance(
+                said,
+                seeded="seed" in lock or "metrics" in lock,
+                members=not unchecked(lock, [judge]),
+            ),
         ]
         blocks.append(_block(subject, lines))
     inputs = _bench_inputs(bench)
@@ -278,7 +284,7 @@ def _chosen(
                     f"{option} {one[:80]!r}: no such verdicts",
                     where=str(bench.root),
                     expected=f"of {', '.join(known_ones) or 'none: nobody was asked yet'}",
-                    next=f"pyrite judge {bench.root} --judge NAME",
+                    next=f"pyrite judge {shlex.quote(str(bench.root))} --judge NAME",
                 )
     found = [
         (judge, condition)
@@ -291,7 +297,7 @@ def _chosen(
             f"no judge to gate; verdicts are of {', '.join(names) or 'nobody'}",
             where=str(bench.root),
             expected="verdicts of a judge that looks at the screen, or --judge NAME",
-            next=f"pyrite judge {bench.root} --judge screen-rules",
+            next=f"pyrite judge {shlex.quote(str(bench.root))} --judge screen-rules",
         )
     return found
 

@@ -76,8 +76,11 @@ def evidence(scan: Scan | None, unequal: int | None) -> dict[str, Any]:
     return line(9, parts)
 
 
-def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
-    """Line 10: who was asked, when, with which settings, on which truth."""
+def provenance(written: Written | None, *, seeded: bool, members: bool = True) -> dict[str, Any]:
+    """Line 10: who was asked, when, with which settings, on which truth.
+
+    `members`: whether those of an ensemble are on record; without, nobody can tell that it follows from them.
+    """
     if written is None:
         reason = f"{ELSEWHERE} model, date, prompt or settings"
         return line(10, [unknown("who was asked, and when", reason)])
@@ -105,6 +108,9 @@ def provenance(written: Written | None, *, seeded: bool) -> dict[str, Any]:
         if seeded
         else unknown("seed", "no seed is recorded in lock.json")
     )
+    if not members:
+        reason = "not on record in their order: whether they still say so cannot be checked"
+        return line(10, [asked, seed, unknown("members of the ensemble", reason)])
     return line(10, [asked, seed])
 
 

@@ -25,7 +25,7 @@ from pyrite.measure.table import (
 from pyrite.measure.vote import votes_of
 from pyrite.metrics import compare as tests
 from pyrite.metrics.judge import one_family, wider
-from pyrite.metrics.paired import difference
+from pyrite.metrics.paired import agreeing, difference
 from pyrite.metrics.plan import MIN_CLUSTERS, POWER, detectable_difference
 from pyrite.records import Estimate
 
@@ -80,6 +80,7 @@ def pair_block(
     apart, unit, lead = _apart(task, first, second, kin, metric, reason or empty, settings)
     both, a_only, b_only, neither = task.totals()
     tested = _tested(lead, apart, settings)
+    apart = agreeing(apart, lead.first - lead.second, tested["p_signflip"])
     return {
         "a": a.name,
         "b": b.name,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyrite.metrics.clusters import Counts
 from pyrite.metrics.compare import discordance, mcnemar_exact, sign_flip
 from pyrite.metrics.intervals import LEVEL, special
-from pyrite.metrics.paired import difference
+from pyrite.metrics.paired import agreeing, difference
 from pyrite.metrics.resample import MAX_SKIPPED, resampled_sums
 from pyrite.records import Estimate
 
@@ -57,7 +57,8 @@ def contrast(
 ) -> Contrast:
     """Acceptance in one condition minus the other, on episodes decided in both; one entry an episode.
 
-    The interval is that of `paired.difference`, the p-value of the sign-flip test by task decides. Give
+    The interval is that of `paired.difference`; the p-value of the sign-flip test by task decides, and where
+    it does not reject 0 the interval is widened to hold it. Give
     failed episodes for the effect on the FPR, passed ones for that on the TPR, episodes without a claim
     or two halves of the runs of one condition for the noise floor.
 
@@ -74,9 +75,10 @@ def contrast(
     _, flip_in, flip_out, _ = cells.totals()
     if not len(with_claim):
         return Contrast(found, 0, 0, None, None, None)
-    flipped = sign_flip(cells.first - cells.second)
+    apart = cells.first - cells.second
+    flipped = sign_flip(apart)
     return Contrast(
-        difference=found,
+        difference=agreeing(found, apart, flipped.p),
         flip_in=flip_in,
         flip_out=flip_out,
         p_signflip=flipped.p,

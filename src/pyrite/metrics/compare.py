@@ -4,7 +4,8 @@ Only episodes of one truth go in (failed ones for the FPR, passed ones for the T
 decided. b counts episodes that only the first accepts, c those that only the second accepts; D = b - c
 of each cluster. The sign-flip test of the D leads, because a test that takes the episodes of one task
 for independent finds differences that are not there. Its null is that the two judges are exchangeable
-within each task; how large a difference is stands in the interval, and the two may disagree.
+within each task; how large a difference is stands in the interval. An interval that would exclude 0 where
+the test does not reject it is widened by the test (`paired.agreeing`): the test decides.
 """
 
 from __future__ import annotations
@@ -104,6 +105,50 @@ def sign_flip(differences: Counts, *, draws: int = DRAWS, seed: int = 0) -> Sign
     if m <= EXACT_CLUSTERS:
         return SignFlip(_enumerated(size, seen), "exact", m)
     return SignFlip(_drawn(size, seen, draws, seed), f"Monte Carlo, {draws} draws", m)
+
+
+def sign_flip_limits(differences: Counts, *, level: float) -> tuple[float, float] | None:
+    """The sums of whole differences that the sign-flip test does not reject, one entry a cluster.
+
+    The test is turned round: a cluster that moved keeps its size and moves up with a chance q, and the
+    limits are the sums at the q at which the sum seen, or one further off, has a chance of half of
+    1 - `level`. At q = 1/2 that is the sign-flip test, so 0 lies inside exactly where its p is above
+    1 - `level`. With one episode a cluster these are Clopper-Pearson limits of the discordant ones. None
+    where a difference is not whole, or where there are too many to lay out.
+
+    >>> import numpy as np
+    >>> [round(end, 3) for end in sign_flip_limits(np.ones(4), level=0.95)]
+    [-0.819, 4.0]
+    """
+    size = np.abs(differences[differences != 0])
+    total = float(size.sum())
+    if not (size == np.rint(size)).all() or len(size) * (total + 1) * 2 * _HALVINGS > EXACT_COST:
+        return None
+    whole, seen = np.sort(size).astype(np.int64), round(float(differences.sum()))
+    tail = (1 - level) / 2
+    up = _chance(whole, seen, tail)
+    down = _chance(whole, -seen, tail)
+    return (2 * up - 1) * total, (1 - 2 * down) * total
+
+
+_HALVINGS = 50
+
+
+def _chance(size: NDArray[np.int64], seen: int, tail: float) -> float:
+    """The q at which P(sum >= seen) is `tail`: that chance grows with q."""
+    low, high = 0.0, 1.0
+    if seen <= -int(size.sum()):  # every sum is as large
+        return 0.0
+    need = (int(size.sum()) + seen) // 2
+    for _ in range(_HALVINGS):
+        q = (low + high) / 2
+        law = np.zeros(int(size.sum()) + 1)
+        law[0] = 1.0
+        for d in size.tolist():
+            law[d:] = (1 - q) * law[d:] + q * law[:-d]
+            law[:d] *= 1 - q
+        low, high = (q, high) if float(law[need:].sum()) < tail else (low, q)
+    return (low + high) / 2
 
 
 def mcnemar_exact(first: int, second: int) -> float:

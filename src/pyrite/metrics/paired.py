@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from pyrite.metrics.clusters import FEW, Counts
+from pyrite.metrics.compare import sign_flip_limits
 from pyrite.metrics.intervals import LEVEL, t_quantile, wilson
 from pyrite.records import Estimate, Interval
 
@@ -94,6 +95,33 @@ def difference(
         method = f"cluster variance by {unit}, t"
     low, high = min(low, value), max(high, value)
     return Estimate(**common, low=low, high=high, method=method, n_eff=n_eff, iid=iid)
+
+
+def agreeing(found: Estimate, differences: Counts, p: float | None) -> Estimate:
+    """An interval that does not contradict the sign-flip test of the same differences, one entry a cluster.
+
+    Where it excludes 0 and the test does not reject 0 (fewer than six clusters that moved never can), it is
+    widened to what the test, turned round, does not reject either: that holds 0. It is never narrowed.
+
+    >>> four = np.ones(4)
+    >>> none = np.zeros(4)
+    >>> alone = difference(none, four, none, none, estimand="x", empty="none")
+    >>> round(alone.low, 3), round(agreeing(alone, four, 0.125).low, 3)
+    (0.307, -0.205)
+    """
+    if p is None or found.low is None or found.high is None or found.level is None:
+        return found
+    if p <= 1 - found.level or found.low <= 0 <= found.high:
+        return found
+    limits = sign_flip_limits(differences, level=found.level)
+    low, high = (end / found.n for end in limits or (0.0, 0.0))
+    return found.model_copy(
+        update={
+            "low": max(-1.0, min(found.low, low, 0.0)),
+            "high": min(1.0, max(found.high, high, 0.0)),
+            "method": f"{found.method}, widened to what the sign-flip test does not reject",
+        }
+    )
 
 
 def _phi(both: float, first: float, second: float, neither: float) -> float:

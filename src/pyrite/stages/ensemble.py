@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from pyrite.measure.ensemble import Ensemble, parse
 from pyrite.measure.table import MISSING, Codes8
 from pyrite.measure.vote import votes_of
 from pyrite.records import Verdict, VerdictLine
+from pyrite.stages.advice import to_have
 from pyrite.stages.rejudge import ordered
 from pyrite.store.bench import Bench, now
 from pyrite.store.conditions import LAST_K, canonical
@@ -104,9 +104,7 @@ def _known(bench: Bench, stored: _Stored, label: str) -> str:
             f"{label} has no verdict here",
             where=str(bench.root),
             expected=f"judges with verdicts: {', '.join(sorted(stored.labels)) or 'nobody has judged here'}",
-            next=f"pyrite judge {shlex.quote(str(bench.root))} --judge {shlex.quote(label)}"
-            if "(" not in label
-            else "pyrite experiment ensemble --help, to make it first",
+            next=to_have(bench.root, [label]),
         )
     return same[0]
 
@@ -116,12 +114,13 @@ def _conditions(bench: Bench, stored: _Stored, names: Sequence[str], asked: str 
     named = [one.name for one in evidence_conditions.parse_list(asked)] if asked else common
     missing = [name for name in named if name not in common]
     if missing or not named:
+        aim = missing[0] if missing else sorted(stored.labels[names[0]])[0]
         told = "; ".join(f"{name}: {', '.join(sorted(stored.labels[name]))}" for name in names)
         raise UsageError(
             f"not all of them have verdicts in {missing[0] if missing else 'one condition'}",
             where=str(bench.root),
             expected=f"a condition that all of them judged; {told}",
-            next=f"pyrite judge {bench.root} --judge {','.join(names)}",
+            next=to_have(bench.root, [name for name in names if aim not in stored.labels[name]], aim),
         )
     return named
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -157,7 +158,7 @@ def _refuse_unsupported(judges: Sequence[Labelled], arms: Sequence[Arm]) -> None
             raise UsageError(
                 f"{arm.of} does not take {', '.join(refused)}",
                 expected="a judge that takes a condition with and without the agent's words, such as vlm",
-                next=f"pyrite show {arm.of}",
+                next=f"pyrite show {shlex.quote(arm.of)}",
             )
 
 

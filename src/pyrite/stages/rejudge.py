@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pyrite.errors import UsageError
 from pyrite.evidence import conditions
 from pyrite.records import VerdictLine
+from pyrite.stages.advice import to_have
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_lines
 
@@ -47,7 +48,7 @@ def earlier(bench: Bench, label: str, wanted: str | None = None) -> Earlier:
             f"{label} has no verdict{f' in {missing[0]}' if missing else ''}",
             where=str(bench.root),
             expected=f"a judge with verdicts: {'; '.join(labels) or 'nobody has judged here'}",
-            next=f"pyrite judge {bench.root} --judge {label}",
+            next=to_have(bench.root, [label], missing[0] if missing else None),
         )
     found.episodes = {name: found.episodes[name] for name in names}
     return found

@@ -11,10 +11,10 @@ import pytest
 from tests.conftest import Episodes
 
 from pyrite.cli import run
-from pyrite.errors import InputError
+from pyrite.errors import InputError, UsageError
 from pyrite.evidence.packing import package_id
 from pyrite.judges.client.base import CallError, Request, Text
-from pyrite.judges.client.calls import Calls
+from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.client.replay import Recorded, Recording, ReplayClient
 from pyrite.judges.labels import make
 from pyrite.records import VerdictLine
@@ -110,3 +110,27 @@ def test_the_digest_of_the_file_is_in_the_config(tmp_path: Path) -> None:
     first = make(f"vlm@model=replay:{log}", calls=Calls())
     write(log, {"package_id": "p", "text": "y"})
     assert first.config != make(f"vlm@model=replay:{log}", calls=Calls()).config
+
+
+def test_answers_that_nobody_asked_for_are_named() -> None:
+    lines = [
+        Recorded(episode_id="ep_1", condition="full", step="image", position=n, text="x") for n in range(7)
+    ]
+    lines.append(Recorded(package_id="p_9", run=2, text="y"))
+    client = ReplayClient(Recording.of(lines, name="log.jsonl"))
+    asyncio.run(client.ask(request(package=package_id("ep_1", "E3-full"), step="image", position=0)))
+    told = client.left_over()
+    assert "6 of evidence that was judged" in told
+    assert "(ep_1 full, run 1, image 1; ep_1 full, run 1, image 2;" in told
+    assert "and 1 more)" in told
+    assert "1 of evidence that was not asked about (p_9, run 2)" in told
+
+
+@pytest.mark.parametrize("place", ["command", "label"])
+def test_a_recording_is_asked_at_no_endpoint(place: str, tmp_path: Path) -> None:
+    log = write(tmp_path / "log.jsonl", {"package_id": "p", "text": "x"})
+    url = "http://127.0.0.1:9/v1"
+    calls = Calls(Options(base_url=url if place == "command" else None))
+    label = f"vlm@model=replay:{log}" + ("" if place == "command" else f",base_url={url}")
+    with pytest.raises(UsageError, match="read from a file, and asked at no endpoint"):
+        make(label, calls=calls)

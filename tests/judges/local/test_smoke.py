@@ -22,6 +22,7 @@ from pyrite.evidence.packing import load
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.client.base import Text
 from pyrite.judges.client.calls import Calls, Options
+from pyrite.judges.labels import make
 from pyrite.judges.local import smoke
 from pyrite.judges.local.client import LocalModel
 from pyrite.judges.local.gguf import SMOKE_NAME, SMOKE_SHA256
@@ -102,6 +103,22 @@ def test_a_digest_that_is_not_the_smoke_models_is_refused() -> None:
     with pytest.raises(UsageError, match="is no sha256"):
         LocalModel.find(smoke.NAME, sha256="abcd")
     assert LocalModel.find(smoke.NAME, sha256=SMOKE_SHA256).model.smoke
+
+
+def test_another_model_is_never_asked_in_the_name_of_the_local_one(tmp_path: Path) -> None:
+    local = LocalModel.find(smoke.NAME)
+    calls = Calls(Options(model=local.name, local=local))
+    with pytest.raises(UsageError, match="the judge names the model zz"):
+        make("vlm@model=zz", calls=calls)
+    assert not calls.local_named
+    elsewhere = make("vlm@model=zz,base_url=http://127.0.0.1:9/v1", calls=calls)
+    assert elsewhere.settings["base_url"] == "http://127.0.0.1:9/v1"
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"package_id": "p", "text": "x"}\n', encoding="utf-8")
+    make(f"vlm@model=replay:{log}", calls=calls)
+    assert not calls.local_named, "so that its line does not stand below answers of others"
+    assert make("vlm@eyes=ocr", calls=calls).label == LABEL
+    assert calls.local_named
 
 
 @pytest.mark.slow

@@ -110,6 +110,8 @@ class Calls:
         self._transports: dict[tuple[str, str | None], Transport] = {}
         self._keys: set[str] = set()
         self._recordings: dict[str, Recording] = {}
+        self.local_named = False
+        """Whether a judge is asked at the model that this command serves."""
 
     @property
     def spent(self) -> Spent:
@@ -126,6 +128,7 @@ class Calls:
         model = model or self.options.model
         local = self.options.local
         if local is not None and not base_url and model in {None, local.name}:
+            self.local_named = True
             return Endpoint(local.name, "", local=local)
         if not model:
             raise UsageError(
@@ -134,7 +137,17 @@ class Calls:
                 next="pyrite judge --help",
             )
         if model.startswith(REPLAY):
+            if base_url or self.options.base_url:
+                raise UsageError(
+                    f"{model[:200]} is read from a file, and asked at no endpoint",
+                    expected="no --base-url; in a label, base_url=URL is of that judge alone",
+                )
             return Endpoint(model, "", recording=self._recording(model.removeprefix(REPLAY)))
+        if local is not None and not base_url and not model.startswith(INSPECT):
+            raise UsageError(
+                f"--gguf serves {local.name}, and the judge names the model {model[:200]}",
+                expected="a label without model=, or with base_url=URL: where that model is asked",
+            )
         named = api_key_env or self.options.api_key_env
         if model.startswith(INSPECT):
             url = base_url or self.options.base_url
@@ -218,6 +231,11 @@ class Calls:
         if secret:
             self._keys.add(secret)
         return secret or None
+
+    @property
+    def keys(self) -> list[str]:
+        """Those that were used."""
+        return sorted(self._keys)
 
     def redact(self, text: str) -> str:
         """The text without any key that was used."""

@@ -14,7 +14,7 @@ What is not in the recording has no answer: the call is refused and the episode 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,8 @@ from pyrite.store.jsonl import read_lines
 
 Place = tuple[str, int, str, int]
 """Package, run, step, position."""
+MAX_NAMED = 5
+"""Answers that nobody asked for of which each is named."""
 
 
 class Recorded(Record):
@@ -83,11 +85,14 @@ class Recording:
     answers: dict[Place, Answer]
     sha256: str
     name: str = ""
+    about: dict[str, str] = field(default_factory=dict)
+    """Package -> what the recording calls it."""
 
     @classmethod
     def of(cls, lines: Iterable[Recorded], *, name: str = "") -> Recording:
         """Raises `InputError` for two answers of one place that differ."""
         answers: dict[Place, Answer] = {}
+        about: dict[str, str] = {}
         digest = hashlib.sha256()
         for line in lines:
             if answers.setdefault(line.place, line.answer()) != line.answer():
@@ -98,7 +103,15 @@ class Recording:
                     expected="one answer a package, run, step and position",
                 )
             digest.update(line.model_dump_json().encode())
-        return cls(answers, digest.hexdigest(), name)
+            named = f"{line.episode_id} {line.condition}" if line.episode_id else line.package_id
+            about.setdefault(line.place[0], named or "")
+        return cls(answers, digest.hexdigest(), name, about)
+
+    def says(self, place: Place) -> str:
+        """An answer by its place, in the words of the recording."""
+        package, run, step, position = place
+        called = self.about.get(package, package)
+        return f"{called}, run {run}" + (f", {step} {position}" if step else "")
 
     @classmethod
     def load(cls, path: Path) -> Recording:
@@ -142,13 +155,21 @@ class ReplayClient:
     def left_over(self) -> str:
         """What nobody asked for, in a line; "" where all of it was used, or nobody asked at all."""
         packages = {package for package, *_ in self.asked}
-        here = sum(place[0] in packages for place in self.unasked)
-        elsewhere = len(self.unasked) - here
+        here = sorted(place for place in self.unasked if place[0] in packages)
+        elsewhere = sorted(place for place in self.unasked if place[0] not in packages)
         parts = [
-            f"{here} of evidence that was judged: the recorded judge went another way" if here else "",
-            f"{elsewhere} of evidence that was not asked about" if elsewhere else "",
+            f"{len(places)} {what} ({self._named(places)})"
+            for places, what in (
+                (here, "of evidence that was judged: the recorded judge went another way"),
+                (elsewhere, "of evidence that was not asked about"),
+            )
+            if places
         ]
-        said = "; ".join(filter(None, parts))
-        return f"{self.recording.name}: answers that nobody asked for: {said}" if packages and said else ""
+        told = f"{self.recording.name}: answers that nobody asked for: {'; '.join(parts)}"
+        return told if packages and parts else ""
+
+    def _named(self, places: Sequence[Place]) -> str:
+        shown = "; ".join(map(self.recording.says, places[:MAX_NAMED]))
+        return shown + (f"; and {len(places) - MAX_NAMED} more" if len(places) > MAX_NAMED else "")
 
     async def aclose(self) -> None: ...
