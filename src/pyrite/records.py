@@ -243,6 +243,14 @@ class ActionLine(Action):
         return self.model_dump(mode="json", include=_PARAMETERS, exclude_none=True)
 
 
+class ScreenFiles(Record):
+    """How many files of screens a foreign record had, where they are not one a state."""
+
+    files: int = Field(ge=0)
+    unseen: int = Field(default=0, ge=0)
+    """Those that belong to no action, and show what no screen of the episode shows (or cannot be read)."""
+
+
 class Meta(ForeignRecord):
     """meta.json, written last: an episode without it is unfinished."""
 
@@ -272,6 +280,7 @@ class Meta(ForeignRecord):
     """What was taken away from the agent, where `source` is weakened."""
     message_kind: str | None = None
     """Of a final message that was drawn from templates: asserts, hedged, admits or silent."""
+    screen_files: ScreenFiles | None = None
     stopped: str | None = None
     """Why the agent ended without an action of its own: refused, malformed, loop, …"""
 
@@ -425,6 +434,8 @@ class Evidence(Record):
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
     mark: str = ""  # of the agent's words in requests: `EpisodeView.mark`
+    screen_files: ScreenFiles | None = None
+    """Where all screens are to be shown and the record's files did not fit; not in the file otherwise."""
 
 
 class EvidenceEntry(Record):

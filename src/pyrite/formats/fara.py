@@ -62,6 +62,8 @@ class FaraRun:
     started: float | None
     notes: tuple[str, ...]
     """What does not fit together."""
+    unlisted: tuple[Path, ...] = ()
+    """Screenshots that lie there and are not in the answer's list."""
 
     @property
     def name(self) -> str:
@@ -93,7 +95,7 @@ def read(folder: Path) -> FaraRun:
     data = _object(folder / TASK_DATA) if (folder / TASK_DATA).is_file() else {}
     times = _object(folder / TIMES) if (folder / TIMES).is_file() else {}
     actions = _actions(folder / LOG)
-    shots, notes = _screenshots(folder, answer)
+    shots, unlisted, notes = _screenshots(folder, answer)
     if not actions and len(shots) > 1:
         raise InputError(
             f"no action in it, and {len(shots)} screenshots",
@@ -121,6 +123,7 @@ def read(folder: Path) -> FaraRun:
         end,
         float(started) if real else None,  # type: ignore[arg-type]
         tuple(notes),
+        tuple(unlisted),
     )
 
 
@@ -203,16 +206,19 @@ def _texts(lines: list[dict[str, Any]]) -> list[FaraAction]:
     return found
 
 
-def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | None], list[str]]:
-    """Those that the answer lists; without a list, those that lie there. In order of their numbers."""
+def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | None], list[Path], list[str]]:
+    """Those that the answer lists; without a list, those that lie there. In order of their numbers.
+
+    Then those that are not listed, and what is wrong.
+    """
     listed = answer.get("screenshots")
     there = {path.name for path in folder.iterdir() if _SHOT.match(path.name)}
-    notes = []
+    notes, unlisted = [], []
     if isinstance(listed, list) and listed:
         names = [Path(str(name)).name for name in listed[: MAX_ACTIONS + 2]]
-        surplus = len(there - set(names))
-        if surplus:
-            notes.append(f"{surplus} screenshots lie there and are not listed")
+        unlisted = [folder / name for name in sorted(there - set(names))[: MAX_ACTIONS + 2]]
+        if unlisted:
+            notes.append(f"{len(unlisted)} screenshots lie there and are not listed")
     else:
         names = list(there)
     names.sort(key=_number)
@@ -229,7 +235,7 @@ def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | N
         found.append(None if wrong else path)
         if wrong:
             notes.append(f"{name} is {wrong}")
-    return found, notes
+    return found, unlisted, notes
 
 
 def _number(name: str) -> tuple[int, str]:

@@ -14,9 +14,9 @@ from typing import Any
 from pyrite.errors import InputError, UsageError
 from pyrite.formats.fara import FaraAction, FaraRun, read, runs
 from pyrite.pool import Silent, Watch
-from pyrite.records import SCHEMA_VERSION, ActionLine, Agent, Benchmark, EndedBy, Meta
-from pyrite.store.bench import Bench, now
-from pyrite.store.images import read_image
+from pyrite.records import SCHEMA_VERSION, ActionLine, Agent, Benchmark, EndedBy, Meta, ScreenFiles
+from pyrite.store.bench import Bench, inside, now
+from pyrite.store.images import open_image, pixels_sha256, read_image
 from pyrite.store.jsonl import append_lines, read_bounded, write_bytes, write_json, write_record
 
 VERIFY = '''"""There is no verifier: the end state of this task was not recorded."""
@@ -173,6 +173,7 @@ def _episode(bench: Bench, name: str, task_id: str, run: FaraRun, label: str, ag
         domain="web",
         benchmark=Benchmark(name="fara", version=""),
         origin_id=label,
+        screen_files=_unmatched(run, shots),
         **({"notes": list(run.notes)} if run.notes else {}),
     )
     write_record(paths.meta, meta)
@@ -184,6 +185,26 @@ def _paired(run: FaraRun) -> Sequence[Path | None]:
     if len(shots) > n + 1:
         return [*shots[:n], shots[-1]]
     return shots
+
+
+def _unmatched(run: FaraRun, shots: Sequence[Path | None]) -> ScreenFiles | None:
+    """How many files there were, where they are not one a state, and how many show what no other shows."""
+    surplus = run.screenshots[len(run.actions) : -1] if len(shots) < len(run.screenshots) else ()
+    left = [*surplus, *run.unlisted]
+    fits = len(run.actions) <= len(run.screenshots) <= len(run.actions) + 1
+    if fits and not left:
+        return None
+    kept = {_pixels(shot) for shot in shots if shot is not None}
+    unseen = sum(shot is None or _pixels(shot) not in kept for shot in left)
+    return ScreenFiles(files=len(run.screenshots) + len(run.unlisted), unseen=unseen)
+
+
+def _pixels(path: Path) -> str:
+    """The key of a screenshot's pixels; of one that cannot be read its place, which no other has."""
+    try:
+        return pixels_sha256(open_image(inside(path.parent, path.name)))
+    except InputError:
+        return str(path)
 
 
 def _line(step: int, action: FaraAction, screen: str | None) -> ActionLine:
