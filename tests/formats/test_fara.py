@@ -112,50 +112,6 @@ def test_what_does_not_fit_together_is_told_and_nothing_is_dropped_unsaid(tmp_pa
         assert picture.convert("RGB").getpixel((0, 0)) == (25, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("frames", "listed", "said", "verdict"),
-    [
-        ((1, 2, 3, 4, 5), None, "5 files of screens for 2 actions: 2 were not looked at", "uncertain"),
-        ((1, 2, 3, 2, 5), None, "5 files of screens for 2 actions: 1 were not looked at", "uncertain"),
-        ((1, 2, 1, 2, 5), None, "5 files of screens for 2 actions", "success"),
-        ((1, 2, 3, 4), 3, "4 files of screens for 2 actions: 1 were not looked at", "uncertain"),
-        ((1, 2, 3, 3), 3, "4 files of screens for 2 actions", "success"),
-        ((1, 2, 3), None, None, "success"),
-    ],
-    ids=["surplus", "one unseen", "all seen", "unlisted", "unlisted but seen", "one a state"],
-)
-def test_files_that_do_not_fit_are_a_fault_and_open_only_where_they_could_matter(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    frames: tuple[int, ...],
-    listed: int | None,
-    said: str | None,
-    verdict: str,
-) -> None:
-    """A screen that nobody has looked at may show anything; one that repeats another shows nothing new."""
-    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
-    names = [f"screenshot_{number}.png" for number in range(1, (listed or len(frames)) + 1)]
-    fara(tmp_path / "runs", "t1", frames, actions=2, screenshots=names)
-    import_runs(tmp_path / "runs", tmp_path / "bench")
-    command = [*("judge", str(tmp_path / "bench"), "--condition", "E3-full+claim", "--model", "stub-1")]
-    with BrainServer() as server:
-        command += ["--base-url", server.url, "--judge"]
-        assert run([*command, "universal"]) == (0 if verdict == "success" else 3)
-        assert (server.count.total() == 0) == (verdict != "success"), "nothing is paid for a null"
-        assert run([*command, "universal@left_out=told"]) == 0
-    lines = {line["judge"]: line for line in _lines(tmp_path / "bench")}
-    strict, told = lines["universal@model=stub-1"], lines["universal@left_out=told,model=stub-1"]
-    assert (strict["verdict"], told["verdict"]) == (verdict, "success")
-    faults = [one["what"] for one in strict["process"]["faults"]]
-    assert [what.partition(";")[0] for what in faults] == ([said] if said else [])
-    assert len(told["process"]["faults"]) == len(faults)
-
-
-def _lines(bench: Path) -> list[dict[str, Any]]:
-    files = (bench / "verdicts").glob("*.jsonl")
-    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
-
-
 def test_what_cannot_be_read_is_named_and_the_others_are_taken(tmp_path: Path) -> None:
     root = tmp_path / "runs"
     fara(root, "good")
@@ -193,29 +149,6 @@ def test_a_run_that_ended_before_its_first_action_is_an_episode(tmp_path: Path) 
     (folder,) = (bench / "evidence").rglob("p_*")
     (package,) = folder.iterdir() if folder.is_dir() else [folder]
     assert json.loads(package.read_text())["actions"] == []
-
-
-def test_a_screenshot_that_cannot_be_read_is_missing_and_the_outcome_null(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
-    cut = fara(tmp_path / "runs", "cut", (1, 2, 3, 4)) / "screenshot_3.png"
-    cut.write_bytes(cut.read_bytes()[:60])
-    (fara(tmp_path / "runs", "empty", (1, 5, 6, 7)) / "screenshot_2.png").write_bytes(b"")
-    bench = tmp_path / "bench"
-    found = import_runs(tmp_path / "runs", bench)
-    assert sorted(found.new) == ["cut", "empty"]
-    assert all("is unreadable: not an image" in notes[0] for notes in found.notes.values())
-    label, condition = "universal@model=m-1", "E3-full+claim"
-    with BrainServer(Brain()) as server:
-        asked = ["judge", str(bench), "--judge", label, "--condition", condition, "--base-url", server.url]
-        assert run(asked) == 3
-        assert f"next     pyrite diagnose {bench}" in capsys.readouterr().out
-        assert server.count == {}, "nothing is paid for"
-    (path,) = (bench / "verdicts").rglob("*.jsonl")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [(one["verdict"], one["score"]) for one in lines] == [("uncertain", None)] * 2
-    assert all("no screen after steps" in one["process"]["faults"][0]["what"] for one in lines)
 
 
 def test_an_episode_that_is_broken_later_is_named_and_the_exit_code_tells(
