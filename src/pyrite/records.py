@@ -175,6 +175,8 @@ class TaskSpec(ForeignRecord):
     network: Literal["none", "loopback"] = "none"
     licence: str = ""
     benchmark: Benchmark | None = None
+    truth: Literal["verifier", "labels"] = "verifier"
+    """labels: of an imported episode no end state was recorded, so only people can say how it ended."""
 
     @model_validator(mode="after")
     def _act_is_whole(self) -> Self:

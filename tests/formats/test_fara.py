@@ -335,7 +335,6 @@ def test_no_outcome_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     command = ["export", str(tmp_path / "bench"), "--to", "fara", "--judge", LABEL, "-o", str(out)]
     assert run(command) == 3
     assert list(tmp_path.rglob("mmrubric*")) == []
-    assert run([*command[:4], "-o", str(out)]) == 2
     assert run([*command[:5], "vlm", "-o", str(out)]) == 2
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +43,8 @@ class FaraAction:
     """Without what the agent thought."""
     thought: str | None
     url: str | None = None
+    own: Mapping[str, Any] | None = None
+    """What pyrite has written beside it, where it has written the log."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class FaraRun:
     """What does not fit together."""
     unlisted: tuple[Path, ...] = ()
     """Screenshots that lie there and are not in the answer's list."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """What pyrite has written beside the answer, where it has written it."""
 
     @property
     def name(self) -> str:
@@ -106,6 +110,7 @@ def read(folder: Path) -> FaraRun:
     final = said if isinstance(said, str) and said != NO_ANSWER else None
     aborted = answer.get("is_aborted") is True
     end: End = "aborted" if aborted else "terminated" if final is not None else "over budget"
+    own = answer.get("pyrite")
     extra = len(shots) - len(actions)
     if extra > 1 or extra < 0:
         notes.append(f"{len(actions)} actions and {len(shots)} screenshots")
@@ -119,11 +124,12 @@ def read(folder: Path) -> FaraRun:
         start if isinstance(start, str) else "",
         tuple(actions),
         tuple(shots),
-        final,
+        final or None,
         end,
         float(started) if real else None,  # type: ignore[arg-type]
         tuple(notes),
         tuple(unlisted),
+        own if isinstance(own, dict) else {},
     )
 
 
@@ -144,7 +150,7 @@ def _object(path: Path) -> dict[str, Any]:
 def _actions(path: Path) -> list[FaraAction]:
     """The structured lines where there are any, else those of text."""
     lines = _lines(path)
-    found = [one for line in lines if (one := _structured(line)) is not None]
+    found = [one for line in lines if (one := structured(line)) is not None]
     found = found or _texts(lines)
     if len(found) > MAX_ACTIONS:
         raise InputError(f"{len(found)} actions", where=str(path), expected=f"at most {MAX_ACTIONS}")
@@ -167,14 +173,16 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _structured(line: Mapping[str, Any]) -> FaraAction | None:
-    """One action; lines without one are summaries."""
+def structured(line: Mapping[str, Any]) -> FaraAction | None:
+    """The action of a line of the log; None for a summary, which has none."""
     arguments, name = line.get("arguments"), line.get("action")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         return None
     inner = arguments.get("action")
     url = line.get("url")
-    return _action(inner if isinstance(inner, str) else name, arguments, url if _said(url) else None)
+    own = line.get("pyrite")
+    action = _action(inner if isinstance(inner, str) else name, arguments, url if _said(url) else None)
+    return replace(action, own=own) if isinstance(own, dict) else action
 
 
 def _action(
