@@ -68,20 +68,12 @@ SOURCES: tuple[Source, ...] = ("natural", "weakened", "perturbed", "scripted")
 """Strata in the order in which they lead; they are never pooled."""
 
 BLAME: dict[str, str] = {
-    "gold_failed": "verifier",
-    "bad_state_accepted": "verifier",
-    "gold_unstable": "verifier",
-    "verifier_error": "verifier",
-    "verifier_timeout": "verifier",
-    "verifier_output_invalid": "verifier",
-    "verifier_not_deterministic": "verifier",
-    "verifier_says_unknown": "verifier",
+    **dict.fromkeys(("gold_failed", "bad_state_accepted", "gold_unstable"), "verifier"),
+    **dict.fromkeys(("verifier_error", "verifier_timeout", "verifier_output_invalid"), "verifier"),
+    **dict.fromkeys(("verifier_not_deterministic", "verifier_says_unknown"), "verifier"),
     "task_invalid": "task",
-    "state_missing": "environment",
-    "state_unreadable": "environment",
-    "environment_lost": "environment",
-    "setup_failed": "environment",
-    "act_failed": "environment",
+    **dict.fromkeys(("state_missing", "state_unreadable", "environment_lost"), "environment"),
+    **dict.fromkeys(("setup_failed", "act_failed"), "environment"),
 }
 """Cause of an indeterminate outcome -> who is to blame."""
 
@@ -104,10 +96,8 @@ class ForeignRecord(BaseModel):
 class InitialFile(Record):
     """One file laid into the initial home."""
 
-    path: str
-    """Where, relative to the home."""
-    from_: str = Field(alias="from")
-    """What, relative to the task folder."""
+    path: str  # relative to the home
+    from_: str = Field(alias="from")  # relative to the task folder
 
 
 class Launch(ForeignRecord):
@@ -175,8 +165,7 @@ class TaskSpec(ForeignRecord):
     network: Literal["none", "loopback"] = "none"
     licence: str = ""
     benchmark: Benchmark | None = None
-    truth: Literal["verifier", "labels"] = "verifier"
-    """labels: of an imported episode no end state was recorded, so only people can say how it ended."""
+    truth: Literal["verifier", "labels"] = "verifier"  # labels: imported, no end state was recorded
 
     @model_validator(mode="after")
     def _act_is_whole(self) -> Self:
@@ -246,11 +235,10 @@ class ActionLine(Action):
 
 
 class ScreenFiles(Record):
-    """How many files of screens a foreign record had, where they are not one a state."""
+    """Files of screens in a foreign record, where not one a state; `unseen`: left over, and like no other."""
 
     files: int = Field(ge=0)
     unseen: int = Field(default=0, ge=0)
-    """Those that belong to no action, and show what no screen of the episode shows (or cannot be read)."""
 
 
 class Meta(ForeignRecord):
@@ -436,8 +424,7 @@ class Evidence(Record):
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
     mark: str = ""  # of the agent's words in requests: `EpisodeView.mark`
-    screen_files: ScreenFiles | None = None
-    """Where all screens are to be shown and the record's files did not fit; not in the file otherwise."""
+    screen_files: ScreenFiles | None = None  # not in the file where it is None
 
 
 class EvidenceEntry(Record):
