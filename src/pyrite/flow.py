@@ -20,6 +20,7 @@ from pyrite.episodes.jobs import Recording
 from pyrite.errors import InputError, PyriteError, UsageError
 from pyrite.evidence.packing import Packing
 from pyrite.formats.fara_bench import import_runs
+from pyrite.formats.fara_runs import Trajectories, write_runs
 from pyrite.formats.fara_scores import Scores, write_scores
 from pyrite.judges.runner import Judging
 from pyrite.measure import bench as measuring
@@ -419,6 +420,13 @@ def diagnose(
     bench = Bench(root)
     bench.require_episodes()
     return process_of_bench(bench, judge=judge, condition=condition, truth=truth)
+
+
+def export_runs(
+    root: Path, out: Path, *, tasks: Sequence[Path] = (), watch: Watch | None = None
+) -> Trajectories:
+    """Write episodes as trajectory folders of fara."""
+    return write_runs(Bench(root), out, tasks=tasks, watch=watch)
 
 
 def export_scores(

@@ -68,20 +68,12 @@ SOURCES: tuple[Source, ...] = ("natural", "weakened", "perturbed", "scripted")
 """Strata in the order in which they lead; they are never pooled."""
 
 BLAME: dict[str, str] = {
-    "gold_failed": "verifier",
-    "bad_state_accepted": "verifier",
-    "gold_unstable": "verifier",
-    "verifier_error": "verifier",
-    "verifier_timeout": "verifier",
-    "verifier_output_invalid": "verifier",
-    "verifier_not_deterministic": "verifier",
-    "verifier_says_unknown": "verifier",
+    **dict.fromkeys(("gold_failed", "bad_state_accepted", "gold_unstable"), "verifier"),
+    **dict.fromkeys(("verifier_error", "verifier_timeout", "verifier_output_invalid"), "verifier"),
+    **dict.fromkeys(("verifier_not_deterministic", "verifier_says_unknown"), "verifier"),
     "task_invalid": "task",
-    "state_missing": "environment",
-    "state_unreadable": "environment",
-    "environment_lost": "environment",
-    "setup_failed": "environment",
-    "act_failed": "environment",
+    **dict.fromkeys(("state_missing", "state_unreadable", "environment_lost"), "environment"),
+    **dict.fromkeys(("setup_failed", "act_failed"), "environment"),
 }
 """Cause of an indeterminate outcome -> who is to blame."""
 
@@ -104,10 +96,8 @@ class ForeignRecord(BaseModel):
 class InitialFile(Record):
     """One file laid into the initial home."""
 
-    path: str
-    """Where, relative to the home."""
-    from_: str = Field(alias="from")
-    """What, relative to the task folder."""
+    path: str  # relative to the home
+    from_: str = Field(alias="from")  # relative to the task folder
 
 
 class Launch(ForeignRecord):
@@ -175,6 +165,7 @@ class TaskSpec(ForeignRecord):
     network: Literal["none", "loopback"] = "none"
     licence: str = ""
     benchmark: Benchmark | None = None
+    truth: Literal["verifier", "labels"] = "verifier"  # labels: imported, no end state was recorded
 
     @model_validator(mode="after")
     def _act_is_whole(self) -> Self:
@@ -243,6 +234,13 @@ class ActionLine(Action):
         return self.model_dump(mode="json", include=_PARAMETERS, exclude_none=True)
 
 
+class ScreenFiles(Record):
+    """Files of screens in a foreign record, where not one a state; `unseen`: left over, and like no other."""
+
+    files: int = Field(ge=0)
+    unseen: int = Field(default=0, ge=0)
+
+
 class Meta(ForeignRecord):
     """meta.json, written last: an episode without it is unfinished."""
 
@@ -272,6 +270,7 @@ class Meta(ForeignRecord):
     """What was taken away from the agent, where `source` is weakened."""
     message_kind: str | None = None
     """Of a final message that was drawn from templates: asserts, hedged, admits or silent."""
+    screen_files: ScreenFiles | None = None
     stopped: str | None = None
     """Why the agent ended without an action of its own: refused, malformed, loop, …"""
 
@@ -425,6 +424,7 @@ class Evidence(Record):
     final_message: str | None = None
     """The agent's own claim; only in conditions with `+claim` or `+swap`."""
     mark: str = ""  # of the agent's words in requests: `EpisodeView.mark`
+    screen_files: ScreenFiles | None = None  # not in the file where it is None
 
 
 class EvidenceEntry(Record):

@@ -1,19 +1,23 @@
-"""Files: export, tasks of a suite for somebody without pyrite, and score files of fara."""
+"""Files: export, tasks of a suite for somebody without pyrite, trajectories and score files of fara."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pyrite.cli import common, examples
+
+if TYPE_CHECKING:
+    from pyrite.cli.screen import Progress
 
 
 @click.command(
     epilog=examples(
         "pyrite export desk --to folders -o desk-tasks",
         "pyrite export desk --to harbor --only 'calc-*' -o harbor-tasks",
-        "pyrite export runs/fara --to fara --judge universal@model=gpt-5 -o traj",
+        "pyrite export runs/first --to fara -o traj   # with --judge LABEL: its score files",
     )
 )
 @click.argument("suite", metavar="SUITE|FOLDER|BENCH")
@@ -24,9 +28,9 @@ from pyrite.cli import common, examples
     required=True,
     help="What is written.",
 )
-@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The folder of tasks.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The folder to write.")
 @click.option("--only", default="*", show_default=True, help="Tasks whose id matches this pattern.")
-@click.option("--judge", help="fara: whose verdicts, by label.")
+@click.option("--judge", help="fara: write this judge's score files.")
 @click.option(
     "--success",
     type=click.Choice(["outcome", "process", "both"]),
@@ -51,16 +55,18 @@ def export(
 
     folders: task.json, a verify.py that imports nothing of pyrite, and every declared state; `check` says
     of them what it says of the suite. harbor: instruction.md, task.toml, environment/, solution/, tests/.
-    A task's folder that is there already is never written to. fara: of BENCH, a judge's graded verdicts as
-    OUT/<trajectory>/scores/mmrubric_….json; without an outcome there is no file, never a 0.
+    fara: the episodes of BENCH as trajectories, web_surfer.log and screenshots; with --judge, its graded
+    verdicts as OUT/<trajectory>/scores/mmrubric_….json, none without an outcome. What is there stays.
     """
     from pyrite import flow
     from pyrite.cli import screen
     from pyrite.report.numbers import count
 
-    if form == "fara":
-        return _scores(Path(suite), judge, out, success, as_json=as_json)
     progress = screen.Progress(quiet=quiet, no_color=no_color)
+    if form == "fara":
+        if judge is None:
+            return _runs(Path(suite), out, progress, as_json=as_json)
+        return _scores(Path(suite), judge, out, success, as_json=as_json)
     with progress.stage("export") as stage:
         done = flow.export(
             suite, out, form="harbor" if form == "harbor" else "folders", only=only, watch=stage
@@ -74,15 +80,31 @@ def export(
     return 0
 
 
-def _scores(bench: Path, judge: str | None, out: Path, success: str, *, as_json: bool) -> int:
+def _runs(bench: Path, out: Path, progress: Progress, *, as_json: bool) -> int:
+    """Trajectories; exit 3 where an episode is none."""
+    from pyrite import flow
+    from pyrite.cli import screen
+    from pyrite.report.numbers import count
+
+    with progress.stage("export") as stage:
+        done = flow.export_runs(bench, out, watch=stage)
+        stage.summary = f"{count(len(done.new), 'folder')} in {out}"
+    if as_json:
+        screen.result_json(done)
+        return 3 if done.broken else 0
+    screen.result(f"exported {count(len(done.new), 'folder')} to {out}, {done.kept} were there")
+    for name, why in done.broken.items():
+        screen.result(f"broken   {name}: {why}")
+    screen.result(f"next     pyrite export {bench} --to fara --judge LABEL -o {out}")
+    return 3 if done.broken else 0
+
+
+def _scores(bench: Path, judge: str, out: Path, success: str, *, as_json: bool) -> int:
     """Score files; exit 3 where a trajectory has no outcome."""
     from pyrite import flow
     from pyrite.cli import screen
-    from pyrite.errors import UsageError
     from pyrite.report.numbers import count
 
-    if judge is None:
-        raise UsageError("--to fara needs --judge", expected="the label of a judge that grades the process")
     done = flow.export_scores(bench, judge, out, success=success)
     if as_json:
         screen.result_json(done)

@@ -188,6 +188,7 @@ def verify(
     """Replay each task's known states, then decide every episode of BENCH from its end state.
 
     Writes gt.json beside each episode: pass, fail or indeterminate, with cause, blame and category.
+    Imported episodes have no end state: indeterminate, until people label them.
     """
     from pyrite import flow
     from pyrite.cli import screen
@@ -200,7 +201,8 @@ def verify(
         screen.result_json(report.as_json())
     else:
         screen.result(report.text())
-        screen.result(f"truth    {bench}/episodes/*/gt.json\nnext     pyrite outcomes {bench}")
+        screen.result(f"truth    {bench}/episodes/*/gt.json")
+        screen.result(_imported(bench) if report.without_truth else f"next     pyrite outcomes {bench}")
     return 0 if report.outcomes["pass"] + report.outcomes["fail"] else 3
 
 
@@ -243,6 +245,18 @@ def outcomes(
         outcomes_text.show(block, no_color=no_color)
         screen.result(f"truth    {bench}/episodes/*/gt.json")
     return 3 if blocks.nothing_scored(block) else 0
+
+
+def _imported(bench: Path) -> str:
+    """What can be done with episodes that have no truth."""
+    universal = "universal@model=NAME --condition E3-full+claim"
+    return "\n".join(
+        [
+            f"next     pyrite judge {bench} --judge {universal}; pyrite diagnose {bench}",
+            f"         pyrite label {bench}/episodes/EPISODE --outcome pass|fail --annotator NAME",
+            f"         pyrite measure {bench} --truth labels",
+        ]
+    )
 
 
 def _refuse_beside_plan(plan: str | None, per_family: int | None) -> None:

@@ -229,6 +229,7 @@ def select(seen: EpisodeView, condition: Condition, name: str, swapped: str | No
         instruction=seen.instruction,
         actions=actions,
         final_message=message,
+        screen_files=seen.screen_files if condition.last_screens is None else None,
     )
 
 
@@ -352,7 +353,10 @@ def _without_time(path: Path) -> None:
 
 def _bytes(evidence: Evidence) -> bytes:
     """A package as it is written: the same for the same evidence, always."""
-    text = json.dumps(evidence.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
+    body = evidence.model_dump(
+        mode="json", exclude={"screen_files"} if evidence.screen_files is None else None
+    )
+    text = json.dumps(body, indent=1, ensure_ascii=False, allow_nan=False)
     return text.encode() + b"\n"
 
 

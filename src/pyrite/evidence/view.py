@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyrite.errors import InputError, UsageError, boundary
-from pyrite.records import Meta, ViewAction
+from pyrite.records import Meta, ScreenFiles, ViewAction
 from pyrite.store.bench import Bench
 from pyrite.store.images import read_image
 
@@ -33,6 +33,7 @@ class EpisodeView:
     """`ViewAction.screen` is an index into `screens`."""
     screens: tuple[Path, ...]
     final_message: str | None
+    screen_files: ScreenFiles | None = None
 
     def text(self) -> str:
         """Everything textual in the view, for the leak scan."""
@@ -91,7 +92,8 @@ def view(bench: Bench, meta: Meta, instructions: Instructions) -> EpisodeView:
             where=str(paths.actions),
             expected="at least one action with a `screen`",
         )
-    return EpisodeView(_instruction(meta, instructions), tuple(actions), tuple(screens), meta.final_message)
+    told = _instruction(meta, instructions)
+    return EpisodeView(told, tuple(actions), tuple(screens), meta.final_message, meta.screen_files)
 
 
 def _require_bounded(path: Path) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -43,6 +43,8 @@ class FaraAction:
     """Without what the agent thought."""
     thought: str | None
     url: str | None = None
+    own: Mapping[str, Any] | None = None
+    """What pyrite has written beside it, where it has written the log."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,10 @@ class FaraRun:
     started: float | None
     notes: tuple[str, ...]
     """What does not fit together."""
+    unlisted: tuple[Path, ...] = ()
+    """Screenshots that lie there and are not in the answer's list."""
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """What pyrite has written beside the answer, where it has written it."""
 
     @property
     def name(self) -> str:
@@ -93,7 +99,7 @@ def read(folder: Path) -> FaraRun:
     data = _object(folder / TASK_DATA) if (folder / TASK_DATA).is_file() else {}
     times = _object(folder / TIMES) if (folder / TIMES).is_file() else {}
     actions = _actions(folder / LOG)
-    shots, notes = _screenshots(folder, answer)
+    shots, unlisted, notes = _screenshots(folder, answer)
     if not actions and len(shots) > 1:
         raise InputError(
             f"no action in it, and {len(shots)} screenshots",
@@ -104,6 +110,7 @@ def read(folder: Path) -> FaraRun:
     final = said if isinstance(said, str) and said != NO_ANSWER else None
     aborted = answer.get("is_aborted") is True
     end: End = "aborted" if aborted else "terminated" if final is not None else "over budget"
+    own = answer.get("pyrite")
     extra = len(shots) - len(actions)
     if extra > 1 or extra < 0:
         notes.append(f"{len(actions)} actions and {len(shots)} screenshots")
@@ -117,10 +124,12 @@ def read(folder: Path) -> FaraRun:
         start if isinstance(start, str) else "",
         tuple(actions),
         tuple(shots),
-        final,
+        final or None,
         end,
         float(started) if real else None,  # type: ignore[arg-type]
         tuple(notes),
+        tuple(unlisted),
+        own if isinstance(own, dict) else {},
     )
 
 
@@ -141,7 +150,7 @@ def _object(path: Path) -> dict[str, Any]:
 def _actions(path: Path) -> list[FaraAction]:
     """The structured lines where there are any, else those of text."""
     lines = _lines(path)
-    found = [one for line in lines if (one := _structured(line)) is not None]
+    found = [one for line in lines if (one := structured(line)) is not None]
     found = found or _texts(lines)
     if len(found) > MAX_ACTIONS:
         raise InputError(f"{len(found)} actions", where=str(path), expected=f"at most {MAX_ACTIONS}")
@@ -164,14 +173,16 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _structured(line: Mapping[str, Any]) -> FaraAction | None:
-    """One action; lines without one are summaries."""
+def structured(line: Mapping[str, Any]) -> FaraAction | None:
+    """The action of a line of the log; None for a summary, which has none."""
     arguments, name = line.get("arguments"), line.get("action")
     if not isinstance(name, str) or not isinstance(arguments, dict):
         return None
     inner = arguments.get("action")
     url = line.get("url")
-    return _action(inner if isinstance(inner, str) else name, arguments, url if _said(url) else None)
+    own = line.get("pyrite")
+    action = _action(inner if isinstance(inner, str) else name, arguments, url if _said(url) else None)
+    return replace(action, own=own) if isinstance(own, dict) else action
 
 
 def _action(
@@ -203,16 +214,19 @@ def _texts(lines: list[dict[str, Any]]) -> list[FaraAction]:
     return found
 
 
-def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | None], list[str]]:
-    """Those that the answer lists; without a list, those that lie there. In order of their numbers."""
+def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | None], list[Path], list[str]]:
+    """Those that the answer lists; without a list, those that lie there. In order of their numbers.
+
+    Then those that are not listed, and what is wrong.
+    """
     listed = answer.get("screenshots")
     there = {path.name for path in folder.iterdir() if _SHOT.match(path.name)}
-    notes = []
+    notes, unlisted = [], []
     if isinstance(listed, list) and listed:
         names = [Path(str(name)).name for name in listed[: MAX_ACTIONS + 2]]
-        surplus = len(there - set(names))
-        if surplus:
-            notes.append(f"{surplus} screenshots lie there and are not listed")
+        unlisted = [folder / name for name in sorted(there - set(names))[: MAX_ACTIONS + 2]]
+        if unlisted:
+            notes.append(f"{len(unlisted)} screenshots lie there and are not listed")
     else:
         names = list(there)
     names.sort(key=_number)
@@ -229,7 +243,7 @@ def _screenshots(folder: Path, answer: Mapping[str, Any]) -> tuple[list[Path | N
         found.append(None if wrong else path)
         if wrong:
             notes.append(f"{name} is {wrong}")
-    return found, notes
+    return found, unlisted, notes
 
 
 def _number(name: str) -> tuple[int, str]:

@@ -6,27 +6,29 @@ import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from pyrite.errors import InputError, UsageError
-from pyrite.formats.fara import FaraAction, FaraRun, read, runs
+from pyrite.formats.fara import NO_ANSWER, FaraAction, FaraRun, read, runs
 from pyrite.pool import Silent, Watch
-from pyrite.records import SCHEMA_VERSION, ActionLine, Agent, Benchmark, EndedBy, Meta
-from pyrite.store.bench import Bench, now
-from pyrite.store.images import read_image
+from pyrite.records import SCHEMA_VERSION, ActionLine, Agent, Benchmark, EndedBy, Meta, ScreenFiles
+from pyrite.store.bench import Bench, inside, now
+from pyrite.store.images import open_image, pixels_sha256, read_image
 from pyrite.store.jsonl import append_lines, read_bounded, write_bytes, write_json, write_record
 
 VERIFY = '''"""There is no verifier: the end state of this task was not recorded."""
 print('{"pass": null, "cause": "verifier_says_unknown", "category": null, "diagnostics": {}}')
 '''
-_ENDED: Mapping[str, EndedBy] = {
-    "terminated": "done",
-    "over budget": "step_limit",
-    "aborted": "environment_lost",
-}
+START = "\n\nStart page: "
+"""What stands between the text of a task and its start page."""
+_OWN = ("ended_by", "final_message", "source", "screen_files")
+"""What pyrite may have written beside an answer."""
 
 
 @dataclass
@@ -129,7 +131,7 @@ def _write(
     if name in there:
         done.kept += 1
         return
-    instruction = f"{text}\n\nStart page: {start}" if start.strip() else text
+    instruction = f"{text}{START}{start}" if start.strip() else text
     task_id = "fara-" + hashlib.sha256(instruction.encode()).hexdigest()[:12]
     _task(bench, task_id, instruction)
     _episode(bench, name, task_id, run, label, agent)
@@ -140,7 +142,8 @@ def _task(bench: Bench, task_id: str, instruction: str) -> None:
     folder = bench.paths.tasks / task_id
     if not (folder / "task.json").is_file():
         write_bytes(folder / "verify.py", VERIFY.encode())
-        write_json(folder / "task.json", {"instruction": instruction, "family": "fara", "domain": "web"})
+        spec = {"instruction": instruction, "family": "fara", "domain": "web", "truth": "labels"}
+        write_json(folder / "task.json", spec)
 
 
 def _episode(bench: Bench, name: str, task_id: str, run: FaraRun, label: str, agent: str) -> None:
@@ -154,10 +157,11 @@ def _episode(bench: Bench, name: str, task_id: str, run: FaraRun, label: str, ag
     for step, action in enumerate(run.actions, 1):
         shot = shots[step] if step < len(shots) else None
         screen = None if shot is None else f"screens/{step:03d}.png"
-        lines.append(_line(step, action, screen))
+        lines.append(action_line(step, action, screen))
     write_bytes(paths.actions, b"")  # there without an action too
     append_lines(paths.actions, lines)
     started = now() if run.started is None else _time(run.started)
+    ended = ended_by("" if run.end == "terminated" else NO_ANSWER, aborted=run.end == "aborted")
     meta = Meta(
         schema_version=SCHEMA_VERSION,
         episode_id=name,
@@ -167,15 +171,34 @@ def _episode(bench: Bench, name: str, task_id: str, run: FaraRun, label: str, ag
         n_steps=len(lines),
         created_at=started,
         final_message=run.final_answer,
-        ended_by=_ENDED[run.end],
+        ended_by=ended,
         lost="the run was aborted" if run.end == "aborted" else None,
         family="fara",
         domain="web",
         benchmark=Benchmark(name="fara", version=""),
         origin_id=label,
+        screen_files=_unmatched(run, shots),
         **({"notes": list(run.notes)} if run.notes else {}),
     )
-    write_record(paths.meta, meta)
+    write_record(paths.meta, _with_own(meta, run))
+
+
+def ended_by(said: str, *, aborted: bool) -> EndedBy:
+    """How an episode ended, by the answer file: aborted, over budget, or terminated."""
+    if aborted:
+        return "environment_lost"
+    return "step_limit" if said == NO_ANSWER else "done"
+
+
+def _with_own(meta: Meta, run: FaraRun) -> Meta:
+    """With what pyrite has written beside the answer; where that is none of ours, or says otherwise, not."""
+    own = {key: run.own[key] for key in _OWN if key in run.own}
+    if (own.get("ended_by", meta.ended_by) == "environment_lost") != (run.end == "aborted"):
+        return meta
+    try:
+        return Meta.model_validate({**meta.model_dump(by_alias=True), **own})
+    except ValidationError:
+        return meta
 
 
 def _paired(run: FaraRun) -> Sequence[Path | None]:
@@ -186,7 +209,32 @@ def _paired(run: FaraRun) -> Sequence[Path | None]:
     return shots
 
 
-def _line(step: int, action: FaraAction, screen: str | None) -> ActionLine:
+def _unmatched(run: FaraRun, shots: Sequence[Path | None]) -> ScreenFiles | None:
+    """How many files there were, where they are not one a state, and how many show what no other shows."""
+    surplus = run.screenshots[len(run.actions) : -1] if len(shots) < len(run.screenshots) else ()
+    left = [*surplus, *run.unlisted]
+    fits = len(run.actions) <= len(run.screenshots) <= len(run.actions) + 1
+    if fits and not left:
+        return None
+    kept = {_pixels(shot) for shot in shots if shot is not None}
+    unseen = sum(shot is None or _pixels(shot) not in kept for shot in left)
+    return ScreenFiles(files=len(run.screenshots) + len(run.unlisted), unseen=unseen)
+
+
+def _pixels(path: Path) -> str:
+    """The key of a screenshot's pixels; of one that cannot be read its place, which no other has."""
+    try:
+        return pixels_sha256(open_image(inside(path.parent, path.name)))
+    except InputError:
+        return str(path)
+
+
+def action_line(step: int, action: FaraAction, screen: str | None) -> ActionLine:
+    """An action as a line of ours; what pyrite has written beside it wins where it is one."""
+    if action.own is not None:
+        place = {"step": step, "screen": screen}
+        with suppress(ValidationError):
+            return ActionLine.model_validate({**action.own, **place})
     arguments = dict(action.arguments)
     point = arguments.get("coordinate")
     fields: dict[str, Any] = {}

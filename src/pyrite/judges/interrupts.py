@@ -52,6 +52,8 @@ class Interrupts:
             print("\nfinishing what is in flight; ctrl-C again stops at once", file=sys.stderr, flush=True)
 
 
+_LOOKS_S = 0.2
+"""Seconds between two looks at whether ctrl-C was seen."""
 _CURRENT: ContextVar[Interrupts | None] = ContextVar("interrupts", default=None)
 
 
@@ -59,3 +61,11 @@ def stopping() -> bool:
     """Whether ctrl-C was seen by what is entered here: nothing more is to be sent."""
     current = _CURRENT.get()
     return current is not None and current.seen
+
+
+async def pause(seconds: float) -> None:
+    """Wait for so long, or until ctrl-C is seen: before a call that will then not be made."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    while (left := until - loop.time()) > 0 and not stopping():
+        await asyncio.sleep(min(left, _LOOKS_S))

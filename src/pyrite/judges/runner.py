@@ -29,7 +29,7 @@ from pyrite.judges.client.secrets import keys_of_environment, redact
 from pyrite.judges.interrupts import Interrupts
 from pyrite.judges.labels import Labelled
 from pyrite.judges.pricing import Cost, cost
-from pyrite.judges.standing import Key, refuse_other_settings, settled, standing, take_over
+from pyrite.judges.standing import Key, refuse_other_settings, settled, standing, take_over, undecided
 from pyrite.pool import Silent, Watch
 from pyrite.records import EvidenceEntry, VerdictLine
 from pyrite.store.bench import Bench, now
@@ -57,7 +57,7 @@ class Asked:
     dropped: int = 0
     """Verdicts of other settings that went with the first new one, and were not given anew."""
     undecided: int = 0
-    """New verdicts of a judge that grades the process, without an outcome: a step of it failed."""
+    """Verdicts, new or kept, of a judge that grades the process, that say neither: a step of it failed."""
     why_missing: dict[str, int] = field(default_factory=dict)
     """Reason -> how many episodes have no verdict for it."""
     declined: dict[str, int] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Judging:
 
     @property
     def undecided(self) -> int:
-        """New verdicts without an outcome, of judges that grade the process."""
+        """Verdicts that are neither success nor failure, of judges that grade the process."""
         return sum(one.undecided for one in self.asked)
 
     @property
@@ -321,6 +321,9 @@ class _Stream:
         here = {entry.episode_id for entry in chosen}
         kept = sum(1 for episode_id, run in keys if run <= repeats and episode_id in here)
         self.asked[place].kept = kept
+        self.asked[place].undecided = sum(
+            1 for episode_id, run in keys & found.undecided if run <= repeats and episode_id in here
+        )
         self._watch.tick(f"{labelled.label} {condition}", items=kept)
 
     def todo(self, judges: Sequence[Labelled]) -> Iterator[_Call]:
@@ -359,12 +362,15 @@ class _Stream:
             reply = await labelled.judge.judge(call.shown.for_one(), call.run)
             latency_s = time.monotonic() - started
             line = lines.line(self._bench.paths, labelled, entry, call.run, reply, at, latency_s)
+        except CallError as exc:
+            if exc.kind != "stopped":  # by ctrl-C: nothing has failed, and the same command goes on with it
+                self._failed(call, asked, exc)
         except (Exception, SystemExit) as exc:  # a judge is anybody's code: one failure never stops the rest
             self._failed(call, asked, exc)
         else:
             self._append((labelled.label, entry.condition), line)
             asked.new += 1
-            asked.undecided += reply.process is not None and reply.process.get("outcome") is None
+            asked.undecided += undecided(line)
         self._watch.tick(f"{labelled.label} {entry.condition} {entry.episode_id}")
 
     def _append(self, place: tuple[str, str], line: VerdictLine) -> None:

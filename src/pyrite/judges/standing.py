@@ -11,7 +11,7 @@ from typing import Any
 
 from pyrite.errors import UsageError
 from pyrite.judges.labels import Labelled
-from pyrite.records import VerdictLine
+from pyrite.records import Verdict, VerdictLine
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_lines
 
@@ -28,6 +28,8 @@ class Standing:
     """Lines on other evidence or of other settings, and second lines of a key."""
     other: str | None = None
     """A digest of other settings that some line was given with."""
+    undecided: set[Key] = field(default_factory=set)
+    """Keys of those that stand and are `undecided`."""
 
 
 def standing(path: Path, labelled: Labelled, evidence: Mapping[str, str]) -> Standing:
@@ -38,9 +40,17 @@ def standing(path: Path, labelled: Labelled, evidence: Mapping[str, str]) -> Sta
             found.other = line.config or "not stated: another harness wrote it"
         if _stands(line, labelled, evidence) and (line.episode_id, line.run) not in found.keys:
             found.keys.add((line.episode_id, line.run))
+            if undecided(line):
+                found.undecided.add((line.episode_id, line.run))
         else:
             found.dropped += 1
     return found
+
+
+def undecided(line: VerdictLine) -> bool:
+    """Whether a judge that grades the process says neither success nor failure: a step of it failed."""
+    process = (line.model_extra or {}).get("process")
+    return isinstance(process, dict) and line.verdict in {Verdict.UNCERTAIN, Verdict.PARSE_ERROR}
 
 
 def settled(bench: Bench, labelled: Labelled, condition: str, evidence: Mapping[str, str]) -> set[Key]:

@@ -110,6 +110,11 @@ def broken(bench: Bench, episode_id: str, problem: str) -> Truth:
     return _indeterminate(episode_id, "state_unreadable", problem, state_sha256=state_sha256(path))
 
 
+def without_truth(episode_id: str, problem: str) -> Truth:
+    """The outcome of an imported episode, whose end state nobody recorded."""
+    return _indeterminate(episode_id, "state_missing", problem)
+
+
 def decide(job: Job) -> Decided:
     """The outcome of one episode of a task that was replayed."""
     bench = Bench(job.bench)

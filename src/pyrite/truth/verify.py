@@ -24,7 +24,15 @@ from pyrite.store.bugs import SuiteBugs
 from pyrite.store.jsonl import write_bytes, write_record
 from pyrite.tasks.task import Task
 from pyrite.truth import active, bugs, kept
-from pyrite.truth.decide import Decided, Job, broken, decide, host_image, state_sha256
+from pyrite.truth.decide import (
+    Decided,
+    Job,
+    broken,
+    decide,
+    host_image,
+    state_sha256,
+    without_truth,
+)
 from pyrite.truth.replay import ReplayResult, replay
 
 _SILENT = Silent()
@@ -41,6 +49,7 @@ ASKED = 2
 MOST_TOGETHER = 4
 """Episodes of one task that a worker decides before it hands them over; ctrl-C waits for them."""
 
+NO_TRUTH = "no end state was recorded and there is no verifier, so nothing here says how they ended"
 LISTED = 20
 """Lines of one kind that the text of a report shows."""
 
@@ -76,6 +85,8 @@ class VerifyReport:
     """What this and earlier replays have found wrong with tasks."""
     broken: dict[str, str] = field(default_factory=dict)
     """Episode folders that cannot be read, with the reason; they count as indeterminate."""
+    without_truth: int = 0
+    """Imported episodes of which no end state was recorded: people's labels are their only truth."""
     problems: list[str] = field(default_factory=list)
     confinement: dict[str, Any] = field(default_factory=dict)
 
@@ -89,11 +100,15 @@ class VerifyReport:
         )
         if self.kept_replays:
             replayed += f" ({self.kept_replays} earlier today)"
+        if self.without_truth:
+            counts[-1] += f" ({self.without_truth} imported without truth)"
         return f"{self.episodes} episode{'' if self.episodes == 1 else 's'}: {', '.join(counts)}; {replayed}"
 
     def text(self) -> str:
         """The summary and everything that a reader must know, a line each."""
         lines = [self.summary()]
+        if self.without_truth:
+            lines.append(f"{self.without_truth} imported: {NO_TRUTH}")
         for listed in (
             [f"indeterminate: {n} {cause} (blame: {BLAME[cause]})" for cause, n in self.causes.most_common()],
             [f"task {r.task_id}: {r.cause}: {r.detail}" for r in self.replays if r.cause],
@@ -130,6 +145,7 @@ class VerifyReport:
             "kept_replays": self.kept_replays,
             "suite_bugs": [bug.model_dump(mode="json") for bug in self.bugs.open],
             "broken": self.broken,
+            "without_truth": self.without_truth,
             "problems": self.problems,
             "confinement": self.confinement,
         }
@@ -158,9 +174,14 @@ def verify(
     report = VerifyReport(bench.root, episodes=len(ids), confinement=confine.what_holds())
     metas = _metas(bench, ids, report)
     tasks = _tasks(bench, metas, lookup)
+    metas, tasks, imported = _with_verifier(metas, tasks)
+    report.without_truth = len(imported)
     watch.total = len(tasks) + len(ids)
     for episode_id in report.broken:
         _settle(bench, Decided(broken(bench, episode_id, report.broken[episode_id])), report)
+        watch.tick(episode_id)
+    for episode_id in imported:
+        _settle(bench, Decided(without_truth(episode_id, NO_TRUTH)), report)
         watch.tick(episode_id)
     image = image or host_image()
     portions = tuple(_portions(bench, metas, tasks, image, force, runs))
@@ -326,6 +347,15 @@ def _tasks(bench: Bench, metas: list[Meta], lookup: Callable[[str], Task | None]
             next=f"pyrite verify {bench.root} --tasks FOLDER_OF_TASKS",
         )
     return {task_id: task for task_id, task in found.items() if task is not None}
+
+
+def _with_verifier(
+    metas: list[Meta], tasks: dict[str, Task]
+) -> tuple[list[Meta], dict[str, Task], list[str]]:
+    """Without imported episodes, and those: there is nothing to replay in them, and no task to blame."""
+    asked = {task_id: task for task_id, task in tasks.items() if task.spec.truth == "verifier"}
+    imported = [meta.episode_id for meta in metas if meta.task_id not in asked]
+    return [meta for meta in metas if meta.task_id in asked], asked, imported
 
 
 def _workers(jobs: int | None, items: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Killed at every step, run again: what was answered is not asked for again."""
+"""Killed at every step, or interrupted, and run again: what was answered is not asked for again."""
 
 from __future__ import annotations
 
@@ -69,3 +69,52 @@ def test_killed_when_a_step_is_asked_for(step: str, tmp_path: Path, monkeypatch:
         assert server.count.total() == 0
     found = [line for path in (bench / "verdicts").glob("*.jsonl") for line in read_lines(path, VerdictLine)]
     assert [line.verdict for line in found] == ["success"]
+
+
+SEES_SIGINT = (
+    "import signal, sys\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a background job ignores it
+    "from pyrite.cli import main\nmain()\n"
+)
+
+
+@pytest.mark.parametrize("step", ["relevance", "evidence", "rescoring"])
+def test_one_ctrl_c_finishes_what_is_in_flight_and_nothing_more(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long trajectory is not asked about to its end; its steps are kept, and the next run pays the rest."""
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    fara(tmp_path / "runs", "t1", tuple(range(1, 13)))
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+    child: list[int] = []
+    before: list[int] = []
+
+    def interrupt(number: int) -> None:
+        if number == 1 and child:
+            before.append(server.count.total())
+            os.kill(child.pop(), signal.SIGINT)
+
+    with BrainServer(Brain(RUBRIC), {step: interrupt}, latency_s=0.03) as server:
+        started = subprocess.Popen(
+            [sys.executable, "-c", SEES_SIGINT, *command(bench, server)[:-1], "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        child.append(started.pid)
+        out, err = started.communicate(timeout=60)
+        assert (started.returncode, out) == (130, ""), err
+        assert "go on: pyrite judge" in err
+        assert "Traceback" not in err
+        sent = server.count.total()
+        assert sent <= before[0] + 2, "two at a time: what was in flight, and one that was on its way"
+        stored = len(list((tmp_path / "cache" / "answers").rglob("*.json")))
+        assert stored == sent, "every answer that was paid for is kept"
+        assert not list((bench / "verdicts").glob("*.jsonl")), "nothing is half written"
+        assert not (bench / "log.txt").exists(), "what was not sent is no failure"
+        assert run(command(bench, server)) == 0
+        assert run(command(bench, server)) == 0
+        whole = server.count.total()
+        bodies = set(server.keys)
+    assert len(bodies) == whole, "no request was sent twice"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 from tests.formats.folders import fara
@@ -17,6 +19,9 @@ from pyrite.formats.fara_bench import import_runs
 from pyrite.judges.client.base import Image
 from pyrite.judges.labels import make, options_of
 from pyrite.judges.universal import NOT_GIVEN, prompts
+
+FIRST = ("rubric", "dependencies", "actions_only")
+"""Steps without which nothing else is asked."""
 
 
 def test_every_step_is_asked_once_and_the_result_is_whole(tmp_path: Path) -> None:
@@ -159,6 +164,7 @@ def test_a_dry_run_has_the_published_table_and_what_will_be_sent(
     assert table["rubric"][-1] == "1", "both trajectories are of one task"
     assert table["evidence"] == ["S", "<=", "K", "x", "N", "-", "2", "to", "8"]
     assert table["outcome"] == ["1", "2", "2"]
+    assert any("calls with retries" in " ".join((key, *rest)) for key, rest in table.items())
     assert any("asked for again, up to 5 times" in " ".join((key, *rest)) for key, rest in table.items())
     rubric = {"items": [{**one, "task_quote": "x"} for one in KETTLE]}
     (tmp_path / "rubrics.jsonl").write_text(json.dumps({"ques": TASK, "precomputed_rubric": rubric}) + "\n")
@@ -236,3 +242,25 @@ def test_calls_for_holds_what_is_sent(tmp_path: Path) -> None:
         fewest, most = make(label, calls=calls).judge.calls_for(shown.evidence)  # type: ignore[attr-defined]
         judged(shown, calls, options)
         assert fewest <= len(calls.sent) <= most
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95, 1.0])
+@pytest.mark.parametrize("options", ["", "votes=3", "attempts=2,k=1", "attempts=1"])
+def test_no_model_costs_more_than_the_bound_of_a_dry_run(tmp_path: Path, share: float, options: str) -> None:
+    """Answers that cannot be used, at random and always, at every step."""
+    shown = package(tmp_path, [1, 2, 3, 4, 5, 6, 7, 8])
+    for seed in range(4):
+        drawn = Random(seed)
+
+        def bad(step: str, drawn: Random = drawn) -> Any:
+            answer = getattr(Brain(), step) if step != "rubric" else lambda view: {"items": KETTLE}
+            return lambda view: "no JSON" if drawn.random() < share else answer(view)
+
+        spared = prompts.STEPS if seed else [step for step in prompts.STEPS if step not in FIRST]
+        calls = Script(Brain(rules={step: bad(step) for step in spared}))
+        judged(shown, calls, options)
+        judge: Any = make(f"universal@{options}" if options else "universal", calls=calls).judge
+        (told,) = (line for line in judge.calls_table([(shown.evidence, 1)]) if "with retries" in line)
+        bound = int(told.split("at most ")[1].split()[0].replace(",", ""))
+        assert len(calls.sent) <= bound
+        assert bound <= 250 * 3

@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyrite.errors import UsageError
-from pyrite.judges.client.base import Answer, JudgeClient, Request
+from pyrite.judges.client.base import Answer, JudgeClient, Request, stopped
 from pyrite.judges.client.budget import Budget, Cap, Price, Spent
 from pyrite.judges.client.cache import Cached, Store
 from pyrite.judges.client.endpoint import OpenAICompatible
 from pyrite.judges.client.http import Transport, checked_url
 from pyrite.judges.client.limits import Limits
 from pyrite.judges.client.secrets import SECRET_CHARS, redact, redact_value
+from pyrite.judges.interrupts import stopping
 
 if TYPE_CHECKING:
     from pyrite.judges.client.replay import Recording
@@ -292,13 +293,15 @@ class Calls:
 
 
 class _Scrubbed:
-    """A client whose answers hold no key."""
+    """A client whose answers hold no key, and that sends nothing after ctrl-C."""
 
     def __init__(self, client: JudgeClient, scrub: Callable[[Answer], Answer]) -> None:
         self._client = client
         self._scrub = scrub
 
     async def ask(self, request: Request) -> Answer:
+        if stopping():
+            raise stopped()
         return self._scrub(await self._client.ask(request))
 
     async def aclose(self) -> None:

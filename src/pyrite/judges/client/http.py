@@ -25,7 +25,7 @@ from pyrite.errors import UsageError
 from pyrite.judges.client.base import AGAIN, CallError, Kind, stopped
 from pyrite.judges.client.limits import Limits, Pace
 from pyrite.judges.client.secrets import redact, redact_bytes
-from pyrite.judges.interrupts import stopping
+from pyrite.judges.interrupts import pause, stopping
 
 if TYPE_CHECKING:  # it takes a third of a second to import, and most commands ask no endpoint
     import aiohttp
@@ -129,7 +129,7 @@ class Transport:
                 self._give_up(failed, requests)
             if failed.kind == "rate_limited":
                 live.pace.hold(wait)
-            await asyncio.sleep(wait)
+            await pause(wait)
 
     def correct(self, tokens: float) -> None:
         """Tokens that a call used beyond its estimate."""

@@ -14,11 +14,22 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pyrite.judges.client import completions
-from pyrite.judges.client.base import Alternative, Answer, CallError, Kind, Request, Text, Token, Usage
+from pyrite.judges.client.base import (
+    Alternative,
+    Answer,
+    CallError,
+    Kind,
+    Request,
+    Text,
+    Token,
+    Usage,
+    stopped,
+)
 from pyrite.judges.client.budget import Budget
 from pyrite.judges.client.http import kind_of, retry_after
 from pyrite.judges.client.limits import Limits, Pace
 from pyrite.judges.client.secrets import redact
+from pyrite.judges.interrupts import pause, stopping
 
 if TYPE_CHECKING:
     from inspect_ai.model import GenerateConfig, Model, ModelOutput
@@ -91,7 +102,9 @@ class Inspected:
                 raise error
             if error.kind == "rate_limited":
                 self._pace.hold(wait)
-            await asyncio.sleep(wait)
+            await pause(wait)
+            if stopping():
+                raise stopped(requests)
 
     async def aclose(self) -> None:
         model, self._model = self._model, None

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 
 from pyrite.judges.client.base import AGAIN, Kind
+from pyrite.judges.interrupts import stopping
 
 _MAX_BACKOFF_S = 30.0
 _LOOK_S = 0.25
@@ -97,11 +98,11 @@ class Pace:
         """Wait until a request of about so many tokens may be sent: one after the other.
 
         Nothing is taken before it may be used: what an answer did not use of its estimate shortens the
-        waits of all that stand in line, and who gives up takes nothing.
+        waits of all that stand in line, and who gives up takes nothing. After ctrl-C nobody waits.
         """
         self._line.append(mine := object())
         try:
-            while True:
+            while not stopping():
                 now = time.monotonic()
                 wait = max(self._resume - now, self._requests.left(now), self._tokens.left(now))
                 if wait <= 0 and self._line[0] is mine:

@@ -3,6 +3,7 @@
 Every attempt is a request of its own, so its answer is in the cache under its key: a verification that was
 killed goes on where it was, and no stored answer is asked for again. A `CallError` is not an attempt:
 the client has repeated what is worth repeating, and what it raises ends the verification without a verdict.
+After ctrl-C no further call is made, also between two attempts.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from pyrite.errors import InputError
-from pyrite.judges.client.base import Answer, Image, Params, Part, Request, Text
+from pyrite.judges.client.base import Answer, Image, Params, Part, Request, Text, stopped
 from pyrite.judges.client.calls import Calls, Endpoint
 from pyrite.judges.found import Unsaid, said
+from pyrite.judges.interrupts import stopping
 from pyrite.judges.universal import prompts
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import StepFailed, Unusable
@@ -76,6 +78,24 @@ class Log:
         return found
 
 
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """What is asked, and how its answer is read; the parts are made anew for each attempt."""
+
+    step: str
+    parts: Callable[[], Sequence[Part]]
+    read: Callable[[Any], T]
+    schema: dict[str, Any] | None
+    about: str = ""
+    small: bool = False
+    instance: int = 0
+    of_task: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.step} {self.about}".strip()
+
+
 class Asker:
     """Asks for one package in one run."""
 
@@ -112,24 +132,50 @@ class Asker:
         `of_task`: the answer depends on the task alone and is shared by all runs and conditions: the number
         of the drawing.
         """
-        endpoint = self._small if small else self._large
-        first = self.first(step, parts, schema=schema, small=small, instance=instance, of_task=of_task)
-        request, wrong = first, Unusable("never asked", "malformed")
-        for attempt in range(1, self._settings.attempts + 1):
-            async with self._gate:
-                await self._encoded(endpoint, request, f"{step} {about}".strip(), attempt)
-                answer = await self._calls.client(endpoint).ask(request)
+        one = Question(step, lambda: parts, read, schema, about, small, instance, of_task)
+        wrong = ""
+        for attempt in range(1, self.attempts + 1):
             try:
-                value = read(document(answer))
-            except Unusable as exc:
-                self._note(step, about, attempt, request, answer, str(exc))
-                wrong = exc
-                request = again(first, attempt + 1, self._settings.attempts, str(exc))
-            else:
-                self._note(step, about, attempt, request, answer, "")
-                return value
-        name = f"{step} {about}".strip()
-        raise StepFailed(name, str(wrong), wrong.status, self._settings.attempts)
+                return await self.attempt(one, attempt, wrong)
+            except StepFailed as exc:
+                if exc.status is None or attempt == self.attempts:
+                    raise
+                wrong = exc.why
+        raise AssertionError("no attempt")  # pragma: no cover
+
+    @property
+    def attempts(self) -> int:
+        """How often a question is asked at most."""
+        return self._settings.attempts
+
+    async def attempt(self, one: Question[T], attempt: int, wrong: str) -> T:
+        """Ask once; `wrong` is what was the matter with the answer before. Raises `StepFailed`, `CallError`.
+
+        A failure without a status is one of the record, and no model's: it is not worth another attempt.
+        """
+        request = self.first(
+            one.step,
+            one.parts(),
+            schema=one.schema,
+            small=one.small,
+            instance=one.instance,
+            of_task=one.of_task,
+        )
+        if attempt > 1:
+            request = again(request, attempt, self.attempts, wrong)
+        endpoint = self._small if one.small else self._large
+        async with self._gate:
+            if stopping():
+                raise stopped()
+            await self._encoded(endpoint, request, one.name, attempt)
+            answer = await self._calls.client(endpoint).ask(request)
+        try:
+            value = one.read(document(answer))
+        except Unusable as exc:
+            self._note(one.step, one.about, attempt, request, answer, str(exc))
+            raise StepFailed(one.name, str(exc), exc.status, attempt) from None
+        self._note(one.step, one.about, attempt, request, answer, "")
+        return value
 
     def first(
         self,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyrite.judges.client.base import Text
-from pyrite.judges.universal import reading
-from pyrite.judges.universal.asking import Asker
+from pyrite.judges.universal import reading, rounds
+from pyrite.judges.universal.asking import Asker, Question
 from pyrite.judges.universal.frames import Frame, Shots
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import Rubric, Seen, StepFailed, Unusable
@@ -37,73 +36,67 @@ def together(asked: Mapping[int, Sequence[int]], frames: Sequence[Frame]) -> dic
     return {number: sorted(criteria) for number, criteria in found.items()}
 
 
-async def look(
-    asker: Asker,
-    words: Words,
-    rubric: Rubric,
-    frame: Frame,
-    criteria: Sequence[int],
-    shots: Shots,
-    text: str | None,
-    settings: Settings,
-) -> dict[int, Seen | StepFailed]:
-    """Criterion -> what the screen shows about it, or why that is not known.
+@dataclass(frozen=True)
+class Looking:
+    """What all questions about screens have in common."""
 
-    A screen whose answer for all criteria at once cannot be used is asked about one at a time.
+    words: Words
+    rubric: Rubric
+    shots: Shots
+    settings: Settings
+
+    def question(self, frame: Frame, criteria: Sequence[int], text: str | None) -> Question[list[Seen]]:
+        """About what a screen shows of criteria; `text` stands in for its pixels."""
+        words, rubric = self.words, self.rubric
+        head = f"{words.task()}\n\n{words.answer()}"
+        if self.settings.near >= len(words.evidence.actions):
+            head += f"\n\n{words.history()}"
+        else:
+            head += f"\n\n{words.near(frame.after, self.settings.near)}"
+        about = ",".join(str(one) for one in criteria)
+        return Question(
+            "evidence",
+            lambda: [
+                Text(head),
+                *screen(words, frame, self.shots, text),
+                Text(words.criteria(rubric.criteria, criteria, points=False)),
+            ],
+            lambda body: read(body, rubric, criteria, frame.number),
+            _schema(rubric, criteria),
+            about=f"screen {frame.number + 1:04d} criteria {about}",
+        )
+
+
+Asked = tuple[Frame, Sequence[int], str | None]
+"""A screen, the criteria that it was selected for, and the text that stands in for its pixels."""
+
+
+async def look(asker: Asker, looking: Looking, asked: Sequence[Asked]) -> list[dict[int, Seen | StepFailed]]:
+    """For each screen: criterion -> what it shows about it, or why that is not known.
+
+    Screens whose answers for all criteria at once cannot be used are asked about one criterion at a time,
+    once each and so many of them: first one of each screen, and the others if any of those was answered.
     """
-    try:
-        found = await _ask(asker, words, rubric, frame, criteria, shots, text, settings)
-    except StepFailed as exc:
-        if len(criteria) == 1:
-            return {criteria[0]: exc}
-        alone = [_alone(asker, words, rubric, frame, one, shots, text, settings) for one in criteria]
-        return dict(zip(criteria, await asyncio.gather(*alone), strict=True))
-    return dict(zip(criteria, found, strict=True))
-
-
-async def _alone(
-    asker: Asker,
-    words: Words,
-    rubric: Rubric,
-    frame: Frame,
-    criterion: int,
-    shots: Shots,
-    text: str | None,
-    settings: Settings,
-) -> Seen | StepFailed:
-    try:
-        return (await _ask(asker, words, rubric, frame, [criterion], shots, text, settings))[0]
-    except StepFailed as exc:
-        return exc
-
-
-async def _ask(
-    asker: Asker,
-    words: Words,
-    rubric: Rubric,
-    frame: Frame,
-    criteria: Sequence[int],
-    shots: Shots,
-    text: str | None,
-    settings: Settings,
-) -> list[Seen]:
-    head = f"{words.task()}\n\n{words.answer()}"
-    if settings.near >= len(words.evidence.actions):
-        head += f"\n\n{words.history()}"
-    else:
-        head += f"\n\n{words.near(frame.after, settings.near)}"
-    about = ",".join(str(one) for one in criteria)
-    return await asker.ask(
-        "evidence",
-        [
-            Text(head),
-            *screen(words, frame, shots, text),
-            Text(words.criteria(rubric.criteria, criteria, points=False)),
-        ],
-        lambda body: read(body, rubric, criteria, frame.number),
-        schema=_schema(rubric, criteria),
-        about=f"screen {frame.number + 1:04d} criteria {about}",
-    )
+    answers = await rounds.ask(asker, [looking.question(*one) for one in asked])
+    found: list[dict[int, Seen | StepFailed]] = []
+    owed: list[tuple[int, int]] = []
+    for place, ((_, criteria, _), answer) in enumerate(zip(asked, answers, strict=True)):
+        if isinstance(answer, StepFailed):
+            found.append(dict.fromkeys(criteria, answer))
+            if len(criteria) > 1 and answer.status is not None:
+                owed += [(place, one) for one in criteria]
+        else:
+            found.append(dict(zip(criteria, answer, strict=True)))
+    owed = owed[: rounds.MOST_ALONE]
+    first = [one for i, one in enumerate(owed) if i == 0 or owed[i - 1][0] != one[0]]
+    for wave in (first, [one for one in owed if one not in first]):
+        alone = [looking.question(asked[place][0], [one], asked[place][2]) for place, one in wave]
+        told = await rounds.once(asker, alone)
+        for (place, one), said in zip(wave, told, strict=True):
+            found[place][one] = said if isinstance(said, StepFailed) else said[0]
+        if not any(isinstance(said, list) for said in told):
+            break
+    return found
 
 
 def read(body: Any, rubric: Rubric, criteria: Sequence[int], number: int) -> list[Seen]:

@@ -74,10 +74,10 @@ def ends(action: ViewAction) -> bool:
 
 
 def _missing(evidence: Evidence, settings: Settings) -> list[Fault]:
-    """Actions after which there is no screen, and what a budget kept out."""
+    """Actions after which there is no screen, files that did not fit, and what a budget kept out."""
     left = evidence.left_out
     kept_out = set(left.screens) if left is not None else set()
-    found = []
+    found = _files(evidence, settings)
     lost = [
         action.step
         for number, action in enumerate(evidence.actions)
@@ -94,6 +94,20 @@ def _missing(evidence: Evidence, settings: Settings) -> list[Fault]:
                 more = "" if settings.blind else "; left_out=told judges without them"
                 found.append(Fault("frames", what + more, decisive=not settings.blind))
     return found
+
+
+def _files(evidence: Evidence, settings: Settings) -> list[Fault]:
+    """Files of screens that were not one a state: open where one of them shows what no other shows."""
+    record = evidence.screen_files
+    if record is None:
+        return []
+    what = f"{record.files} files of screens for {len(evidence.actions)} actions"
+    if record.unseen and settings.blind:
+        return [Fault("frames", f"{what}: {record.unseen} were not looked at")]
+    if record.unseen:
+        what += f": {record.unseen} were not looked at; left_out=told judges without them"
+        return [Fault("frames", what, decisive=True)]
+    return [Fault("frames", what)]
 
 
 def _listed(steps: Sequence[int]) -> str:

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from pyrite.judges.base import Package
-from pyrite.judges.client.base import CallError
 from pyrite.judges.universal import (
     baseline,
     conditions,
@@ -27,6 +26,7 @@ from pyrite.judges.universal import (
     reality,
     relevance,
     rescoring,
+    rounds,
     scoring,
     side_effects,
 )
@@ -177,13 +177,11 @@ class Verification:
         """0c, 2, 3 and 4."""
         found, (asker, words, rubric) = self.found, self._known
         alone = self._alone()
-        graded, *scores = await _all(
-            baseline.grade(asker, words, rubric),
-            *(
-                relevance.look(asker, words, rubric, one, self._shots, self._text(one), self._settings)
-                for one in alone
-            ),
-        )
+        asked = [
+            relevance.question(words, rubric, one, self._shots, self._text(one), self._settings)
+            for one in alone
+        ]
+        graded, scores = await _all(baseline.grade(asker, words, rubric), rounds.ask(asker, asked))
         if isinstance(graded, StepFailed):
             self._fail(graded)
         found.baseline = graded
@@ -191,8 +189,7 @@ class Verification:
         unknown = self._relevant(by_first)
         found.grouped = relevance.grouped(found.matrix, len(rubric.criteria), self._settings.k)
         groups = relevance.pruned(found.matrix, found.grouped, self._settings.pruning)
-        asked = evidence.wanted([[*group, *unknown] for group in groups])
-        await self._evidence(asked)
+        await self._evidence(evidence.wanted([[*group, *unknown] for group in groups]))
 
     def _relevant(self, by_first: dict[int, list[int] | StepFailed]) -> list[int]:
         """Fill the matrix; screens of unknown relevance, which are then looked at for every criterion.
@@ -219,14 +216,10 @@ class Verification:
     async def _evidence(self, asked: dict[int, list[int]]) -> None:
         found, (asker, words, rubric) = self.found, self._known
         calls = evidence.together(asked, found.frames)
-        answers = await _all(
-            *(
-                evidence.look(
-                    asker, words, rubric, one, criteria, self._shots, self._text(one), self._settings
-                )
-                for number, criteria in calls.items()
-                for one in [found.frames[number]]
-            )
+        looking = evidence.Looking(words, rubric, self._shots, self._settings)
+        shown = [(found.frames[number], criteria) for number, criteria in calls.items()]
+        answers = await evidence.look(
+            asker, looking, [(one, criteria, self._text(one)) for one, criteria in shown]
         )
         by_first = dict(zip(calls, answers, strict=True))
         found.seen = evidence.spread(asked, found.frames, by_first, len(rubric.criteria))
@@ -235,6 +228,8 @@ class Verification:
                 if isinstance(one, StepFailed):
                     found.ungraded.add(index)
                     self._fail(one, halt=False, criteria=(index,))
+        if len(found.ungraded) == len(rubric.criteria):
+            raise _Halt("evidence")  # nothing that follows could have a grade
 
     async def _grade(self) -> None:
         """4.5, 5, 6 and 7."""
@@ -256,6 +251,10 @@ class Verification:
         for index in sorted(found.ungraded - {i for one in found.faults for i in one.criteria or ()}):
             what = "it cannot be told whether its condition holds"
             found.faults.append(Fault("conditions", what, criteria=(index,), decisive=True))
+        if found.ungraded and all(
+            index in found.ungraded or met is False for index, met in enumerate(decided.met)
+        ):
+            raise _Halt("conditions")  # no criterion is left that could have a grade
         found.instances = list(await _all(*(self._instance(i) for i in range(self._settings.votes))))
         found.scores = [
             scoring.instance_score(one, rubric, decided.met, found.ungraded) for one in found.instances
@@ -348,14 +347,4 @@ class Verification:
 
 
 async def _all(*work: Awaitable[Any]) -> list[Any]:
-    """All results, a `StepFailed` as it is; other errors are raised once everything has ended.
-
-    So what was asked at the same time as a call that failed is answered, kept, and not asked again.
-    """
-    done = await asyncio.gather(*work, return_exceptions=True)
-    errors = [one for one in done if isinstance(one, BaseException) and not isinstance(one, StepFailed)]
-    for kind in (asyncio.CancelledError, CallError, BaseException):
-        for error in errors:
-            if isinstance(error, kind):
-                raise error
-    return list(done)
+    return await rounds.together(work)

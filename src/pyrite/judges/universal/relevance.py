@@ -8,7 +8,7 @@ from typing import Any
 from pyrite.judges.client.base import Part, Text
 from pyrite.judges.showing import block
 from pyrite.judges.universal import reading
-from pyrite.judges.universal.asking import Asker
+from pyrite.judges.universal.asking import Question
 from pyrite.judges.universal.frames import Frame, Shots
 from pyrite.judges.universal.options import Pruning, Settings
 from pyrite.judges.universal.records import Rubric, Unusable
@@ -20,21 +20,20 @@ Matrix = Mapping[int, Sequence[int]]
 """Number of a screen -> a score from 0 to 10 for each criterion; a screen that is not there is not known."""
 
 
-async def look(
-    asker: Asker,
+def question(
     words: Words,
     rubric: Rubric,
     frame: Frame,
     shots: Shots,
     text: str | None,
     settings: Settings,
-) -> list[int]:
-    """The scores of one screen; `text` stands in for its pixels. Raises `StepFailed`."""
+) -> Question[list[int]]:
+    """About the scores of one screen; `text` stands in for its pixels."""
     n = len(rubric.criteria)
     head = f"{words.task()}\n\n{words.criteria(rubric.criteria, points=False)}"
-    return await asker.ask(
+    return Question(
         "relevance",
-        [Text(head), *screen(words, frame, shots, text, settings.relevance_side)],
+        lambda: [Text(head), *screen(words, frame, shots, text, settings.relevance_side)],
         lambda body: read(body, n),
         schema=_schema(n),
         about=f"screen {frame.number + 1:04d}",

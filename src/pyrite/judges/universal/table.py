@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pyrite.judges.universal import rounds
 from pyrite.judges.universal.frames import frames
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import Rubric
+from pyrite.judges.universal.rubric import MOST_CRITERIA, ROUNDS
 from pyrite.records import Evidence
 
 OF_A_TASK = ("rubric", "dependencies", "task alone")
 """Steps that all agents and runs of a task share."""
+VOTED = ("rescoring", "side effects", "outcome")
 Given = Callable[[Evidence], Rubric | None]
 
 
@@ -26,10 +29,12 @@ class Row:
     """The same as a number; None where it depends on a rubric that is not written yet."""
     fewest: int
     most: int
+    bound: int
+    """The most when answers cannot be used and are asked for again."""
 
 
 def rows(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> list[Row]:
-    """A row a step, when every answer can be used at once."""
+    """A row a step, when every answer can be used at once; and the bound when none can."""
     shown, missing = frames(evidence, settings)
     if any(one.decisive for one in missing):
         return []
@@ -39,23 +44,30 @@ def rows(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> list[
     most_looked = distinct if n is None else min(distinct, settings.k * n)
     looked = None if n is None else min(screens, settings.k * n)
     fewest, most = (0, 1) if rubric is None else (int(len(rubric.conditional) >= 2),) * 2
-    written, votes = int(rubric is None), settings.votes
+    written, votes, times = int(rubric is None), settings.votes, settings.attempts
+    anew, shown_all = written * ROUNDS * times, _evidence(distinct, n, settings)
     listed = [
-        Row("rubric", "1", 1, written, written),
-        Row("dependencies", "1", 1, written, written),
-        Row("actions alone", "1", 1, 1, 1),
-        Row("relevance", "M", screens, distinct, distinct),
-        Row("evidence", "S <= K x N", looked, min(1, most_looked), most_looked),
-        Row("conditions", "0 or 1", 1, fewest, most),
-        Row("reality", "1", 1, 1, 1),
-        Row("rescoring", "1", 1, votes, votes),
-        Row("side effects", "1", 1, votes, votes),
-        Row("outcome", "1", 1, votes, votes),
+        Row("rubric", "1", 1, written, written, anew),
+        Row("dependencies", "1", 1, written, written, anew),
+        Row("actions alone", "1", 1, 1, 1, times),
+        Row("relevance", "M", screens, distinct, distinct, rounds.most(distinct, times)),
+        Row("evidence", "S <= K x N", looked, min(1, most_looked), most_looked, shown_all),
+        Row("conditions", "0 or 1", 1, fewest, most, most * times),
+        Row("reality", "1", 1, 1, 1, times),
+        *(Row(step, "1", 1, votes, votes, votes * times) for step in VOTED),
     ]
     if settings.diagnosis:
         for step in ("failures", "task with record", "task alone"):
-            listed.append(Row(step, "not counted", 0, 1, 1))
+            listed.append(Row(step, "not counted", 0, 1, 1, times))
     return listed
+
+
+def _evidence(distinct: int, criteria: int | None, settings: Settings) -> int:
+    """With screens of unknown relevance, which are looked at for all criteria, and with single criteria."""
+    n = MOST_CRITERIA if criteria is None else criteria
+    screens = min(distinct, settings.k * n + settings.k)
+    alone = min(screens * n, rounds.MOST_ALONE) if n > 1 else 0
+    return rounds.most(screens, settings.attempts) + alone
 
 
 def bounds(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> tuple[int, int]:
@@ -86,18 +98,25 @@ def text(packages: Sequence[tuple[Evidence, int]], settings: Settings, given: Gi
         None if None in published else sum(one or 0 for one in published),
         sum(one.fewest for one in totals.values()),
         sum(one.most for one in totals.values()),
+        sum(one.bound for one in totals.values()),
     )
     again = f"an answer that cannot be used is asked for again, up to {settings.attempts} times in all"
-    return [*lines, _line(whole), f"{again};", "a screen's evidence then one criterion at a time as well"]
+    return [
+        *lines,
+        _line(whole),
+        f"{again}, a screen's evidence then",
+        f"one criterion at a time as well: at most {whole.bound:,} calls with retries",
+    ]
 
 
 def _added(before: Row | None, one: Row, times: int) -> Row:
-    fewest, most = times * one.fewest, times * one.most
+    fewest, most, bound = times * one.fewest, times * one.most, times * one.bound
     if before is None:
-        return Row(one.step, one.formula, one.published, fewest, most)
+        return Row(one.step, one.formula, one.published, fewest, most, bound)
     unknown = before.published is None or one.published is None
     published = None if unknown else (before.published or 0) + (one.published or 0)
-    return Row(one.step, one.formula, published, before.fewest + fewest, before.most + most)
+    added = (before.fewest + fewest, before.most + most, before.bound + bound)
+    return Row(one.step, one.formula, published, *added)
 
 
 def _line(one: Row) -> str:
