@@ -65,6 +65,7 @@ from pyrite.suites.export import export
 from pyrite.suites.lookup import Lookup, matching, open_origin
 from pyrite.truth import verify as truth_verify
 from pyrite.truth.settled import undecided as undecided_episodes
+from pyrite.truth.verify_report import VerifyReport
 
 __all__ = [
     "DEMO_CONDITIONS",
@@ -187,7 +188,7 @@ def verify(
     workers: int | None = None,
     force: bool = False,
     watch: Watch | None = None,
-) -> truth_verify.VerifyReport:
+) -> VerifyReport:
     """Replay every task's known states, then decide each episode from its end state."""
     bench = Bench(root)
     with bench.exclusive():
@@ -323,7 +324,7 @@ class Ran:
     plan: Plan
     recorded: Recording | None = None
     perturbed: Recording | None = None
-    verified: truth_verify.VerifyReport | None = None
+    verified: VerifyReport | None = None
     """None where every outcome stood already."""
     packed: Packing | None = None
     judged: list[Judging] = field(default_factory=list)

@@ -16,7 +16,8 @@ from pyrite.store.bench import Bench
 from pyrite.tasks import archive
 from pyrite.tasks.folder import FolderTask, load_folder
 from pyrite.truth.replay import ReplayResult
-from pyrite.truth.verify import VerifyReport, verify
+from pyrite.truth.verify import verify
+from pyrite.truth.verify_report import VerifyReport
 
 VERIFY = """
 from pyrite.checks.compare import Number, compare

@@ -20,7 +20,8 @@ from pyrite.tasks import archive
 from pyrite.truth import active
 from pyrite.truth.active import Acted, State, rule
 from pyrite.truth.settled import undecided
-from pyrite.truth.verify import VerifyReport, verify
+from pyrite.truth.verify import verify
+from pyrite.truth.verify_report import VerifyReport
 
 STEPS = TypeAdapter(tuple[Step, ...]).validate_python(
     (

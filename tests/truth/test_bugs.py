@@ -15,7 +15,8 @@ from pyrite.store.bench import Bench
 from pyrite.store.bugs import Look, SuiteBug, SuiteBugs, entered, escaped, text, visible
 from pyrite.tasks.folder import FolderTask
 from pyrite.truth import kept
-from pyrite.truth.verify import VerifyReport, verify
+from pyrite.truth.verify import verify
+from pyrite.truth.verify_report import VerifyReport
 
 BROKEN = ("good", {"note.txt": "4501"}, ())
 

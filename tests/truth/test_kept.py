@@ -21,7 +21,8 @@ from pyrite.tasks.folder import FolderTask, load_folder
 from pyrite.truth import kept
 from pyrite.truth import verify as verifying
 from pyrite.truth.replay import ReplayResult, replay
-from pyrite.truth.verify import VerifyReport, verify
+from pyrite.truth.verify import verify
+from pyrite.truth.verify_report import VerifyReport
 
 
 def run(bench: Bench, *tasks: FolderTask, image: str = "image-1", **options: Any) -> VerifyReport:

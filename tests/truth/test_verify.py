@@ -16,7 +16,8 @@ from pyrite.records import Truth
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_record
 from pyrite.tasks.folder import FolderTask
-from pyrite.truth.verify import VerifyReport, verify
+from pyrite.truth.verify import verify
+from pyrite.truth.verify_report import VerifyReport
 
 
 def run(bench: Bench, *tasks: FolderTask, **options: Any) -> VerifyReport:

@@ -21,7 +21,8 @@ from pyrite.stages.held import Chosen
 from pyrite.stages.plan import new_bench
 from pyrite.store.bench import Bench
 from pyrite.suites.lookup import Lookup, Origin, matching, open_origin
-from pyrite.truth.verify import VerifyReport, verify
+from pyrite.truth.verify import verify
+from pyrite.truth.verify_report import VerifyReport
 
 
 class Each(Protocol):
