@@ -1,6 +1,8 @@
 # The targets that CI and a person run. `make` sets up .venv; everything else uses it.
 PYTHON ?= python3
 BIN := .venv/bin
+# An image of Python often switches compiled modules off; hundreds of tests start pyrite, 0.5 s more each.
+export PYTHONDONTWRITEBYTECODE =
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
 .PHONY: all demo test test-slow check desktop record clean
@@ -21,7 +23,7 @@ demo: .venv/core          ## the main job: truth and judges on the shipped episo
 	$(BIN)/pyrite demo
 
 test: .venv/dev           ## all but slow tests, the desktop where installed; what failed is tried once more
-	$(BIN)/python -m pytest -n 2 || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(BIN)/python -m pytest -n 3 --dist worksteal || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 test-slow: .venv/dev      ## long simulations
 	$(BIN)/python -m pytest -n 2 -m slow

@@ -72,6 +72,14 @@ def instructions(episodes: Episodes) -> Callable[[str], str | None]:
     return lambda task_id: episodes.instruction
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on the desktop first: each takes long and waits most of the time, the rest fills the cores.
+
+    With `--dist worksteal` one process runs them one after another, as timing wants it.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("desktop") is None)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """List the figures, sorted by test, each once; one of a test that failed is marked."""
     found: dict[tuple[str, str], bool] = {}

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -274,6 +274,10 @@ def test_what_is_not_testable_is_not_in_the_family() -> None:
         holm([math.nan])
 
 
+@example([0.2, 0.2, 0.01, 0.01, 0.01])
+@example([0.0, 1.0, 0.0, 1.0])
+@example([0.5])
+@settings(max_examples=25)  # 0.04 s each, all of it the oracle's
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_against_statsmodels(p: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
