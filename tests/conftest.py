@@ -6,7 +6,7 @@ all tests are listed at the end of a run, also of one that is spread over severa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,14 @@ class Episodes:
         return record
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """What a test process writes need not outlive the machine; processes that tests start do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture
 def episodes(tmp_path: Path) -> Episodes:
     return Episodes(Bench.create(tmp_path / "bench"))
@@ -73,11 +81,12 @@ def instructions(episodes: Episodes) -> Callable[[str], str | None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on the desktop first: each takes long and waits most of the time, the rest fills the cores.
+    """Files with tests on the desktop first: those wait most of their time, the rest fills the cores.
 
     With `--dist worksteal` one process runs them one after another, as timing wants it.
     """
-    items.sort(key=lambda item: item.get_closest_marker("desktop") is None)
+    waiting = {item.path for item in items if item.get_closest_marker("desktop")}
+    items.sort(key=lambda item: item.path not in waiting)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
