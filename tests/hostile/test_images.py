@@ -151,7 +151,8 @@ def test_images(ground: Ground, record_property: Any) -> None:
     record_property(
         "figure",
         f"hostile screens: {len(broken)} of {len(refused()) + len(ODD)} refused and "
-        f"{len(packed)} of {len(read())} read within bounds, the other episodes packed ({done.seconds:.0f} s, {done.peak_mb:.0f} MB for all)",
+        f"{len(packed)} of {len(read())} read within bounds, the other episodes packed "
+        f"({done.seconds:.0f} s, {done.peak_mb:.0f} MB for all)",
     )
 
 
