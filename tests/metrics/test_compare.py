@@ -281,7 +281,7 @@ def test_what_is_not_testable_is_not_in_the_family() -> None:
 def test_holm_against_statsmodels(p: list[float]) -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gc.collect", lambda: 0)  # the oracle collects in each call, half a second in a long run
+        patch.setattr("gc.collect", lambda: 0)  # half a second of each call, late in a run
         oracle = multitest.multipletests(p, method="holm")[1]
     assert holm(p) == pytest.approx(list(oracle))
 
