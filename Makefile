@@ -1,6 +1,8 @@
 # The targets that CI and a person run. `make` sets up .venv; everything else uses it.
 PYTHON ?= python3
 BIN := .venv/bin
+# An image of Python often switches compiled modules off: 0.5 s more at each start of pyrite.
+export PYTHONDONTWRITEBYTECODE =
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
 .PHONY: all demo test test-slow check desktop record clean
@@ -10,6 +12,7 @@ all: .venv/dev
 .venv/core: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(PIP) --editable .
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 .venv/dev: .venv/core
@@ -21,7 +24,7 @@ demo: .venv/core          ## the main job: truth and judges on the shipped episo
 	$(BIN)/pyrite demo
 
 test: .venv/dev           ## all but slow tests, the desktop where installed; what failed is tried once more
-	$(BIN)/python -m pytest -n 2 || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(BIN)/python -m pytest -n 3 --dist worksteal || $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 test-slow: .venv/dev      ## long simulations
 	$(BIN)/python -m pytest -n 2 -m slow

@@ -6,7 +6,7 @@ all tests are listed at the end of a run, also of one that is spread over severa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,14 @@ class Episodes:
         return record
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_the_disk() -> Iterator[None]:
+    """What a test process writes need not outlive the machine; processes that tests start do wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda descriptor: None)
+        yield
+
+
 @pytest.fixture
 def episodes(tmp_path: Path) -> Episodes:
     return Episodes(Bench.create(tmp_path / "bench"))
@@ -70,6 +78,15 @@ def episodes(tmp_path: Path) -> Episodes:
 @pytest.fixture
 def instructions(episodes: Episodes) -> Callable[[str], str | None]:
     return lambda task_id: episodes.instruction
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with tests on the desktop first: those wait most of their time, the rest fills the cores.
+
+    With `--dist worksteal` one process runs them one after another, as timing wants it.
+    """
+    waiting = {item.path for item in items if item.get_closest_marker("desktop")}
+    items.sort(key=lambda item: item.path not in waiting)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from pyrite.cli import VERBS, run
@@ -59,7 +61,17 @@ ELSEWHERE = {
     "import",
 }
 """Verbs that take something other than a bench; their own tests hold them to the rules."""
-PYRITE = [sys.executable, "-m", "pyrite"]
+LIMIT_S = 0.3
+"""CPU of a `--help`, the median of three; where two agree, the third changes nothing and is not run."""
+
+
+class Unasked(io.StringIO):
+    """A standard input that nobody may read from."""
+
+    def _read(self, *_: object) -> str:
+        raise AssertionError("asked on stdin")
+
+    read = readline = readlines = __next__ = _read  # type: ignore[assignment]
 
 
 def test_the_verbs_on_a_bench_are_all_there() -> None:
@@ -84,14 +96,14 @@ def test_help_is_quick_and_imports_neither_records_nor_numpy(verb: str) -> None:
         f"run([*{[verb] if verb else []!r}, '--help'])\n"
         "print([m for m in ('numpy', 'pydantic', 'pyrite.records', 'rich', 'PIL') if m in sys.modules])"
     )
-    times = []
-    for _ in range(3):
+    times: list[float] = []
+    while len(times) < 2 or (len(times) == 2 and (times[0] < LIMIT_S) != (times[1] < LIMIT_S)):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert done.stdout.splitlines()[-1] == "[]"
-    assert statistics.median(times) < 0.3, "seconds of CPU: the machine may be busy"
+    assert statistics.median(times) < LIMIT_S, "seconds of CPU: the machine may be busy"
 
 
 @pytest.mark.parametrize("verb", ON_A_BENCH)
@@ -269,10 +281,17 @@ def test_a_failing_gate_fails_though_nobody_reads_its_answer(tmp_path: Path, mor
         assert (done.returncode, "Traceback" in done.stderr) == (1, False), done.stderr
 
 
-def test_nothing_is_asked_on_stdin(tmp_path: Path) -> None:
-    for verb in ALL:
-        arguments = [verb] if verb in {"doctor"} else [verb, str(tmp_path / "none"), *EXTRA.get(verb, [])]
-        done = subprocess.run(
-            [*PYRITE, *arguments], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
-        )
-        assert done.returncode in {0, 2}, verb
+@pytest.mark.parametrize("verb", ALL)
+def test_nothing_is_asked_on_stdin(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Unasked())
+    arguments = [verb] if verb == "doctor" else [verb, str(tmp_path / "none"), *EXTRA.get(verb, [])]
+    assert run(arguments) in {0, 2}
+
+
+def test_what_asks_on_stdin_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyrite import flow
+
+    monkeypatch.setattr(sys, "stdin", Unasked())
+    for asks in (input, sys.stdin.read, lambda: click.prompt("sure?")):
+        monkeypatch.setattr(flow, "outcomes", lambda *_, asks=asks, **__: asks())
+        assert run(["outcomes", "no-bench"]) not in {0, 2}

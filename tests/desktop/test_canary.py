@@ -29,7 +29,7 @@ SEARCH = r"""
 export LC_ALL=C
 pattern='(canary|control)-@-[a-z_]+'
 name=control-; export CONTROL=${name}@@-environment
-sh -c 'sleep 60; :' ${name}@@-argument & sleep 0.2
+sh -c 'sleep 600; :' ${name}@@-argument & sleep 0.2
 options='-r -a -s -o -h -E -D skip'
 for folder in /*; do
     [ "$folder" = /proc ] || grep $options --exclude=found.txt "$pattern" "$folder" >>found.txt

@@ -30,6 +30,7 @@ from pyrite.tasks.folder import load_folder
 from pyrite.tasks.harbor import is_harbor, load_harbor
 from pyrite.tasks.starter import start
 from pyrite.tasks.task import BUILD_LIMITS
+from pyrite.truth.replay import replay
 
 TASK = "calc-set-cell-q3-budget-d14"
 SERVE = """
@@ -322,10 +323,9 @@ def test_somebody_elses_harbor_folder(tmp_path: Path) -> None:
     ],
 )
 def test_no_reward_is_no_answer(test: str, solution: str, cause: str | None, tmp_path: Path) -> None:
-    written(tmp_path / "tasks" / "four", DOCKERFILE, test)
-    found = flow.check([str(tmp_path / "tasks")])["tasks"][0]
-    state = next(state for state in found["states"] if state["name"] == "solution")
-    assert (state["observed"], state["cause"]) == (solution, cause)
+    found = replay(load_harbor(written(tmp_path / "four", DOCKERFILE, test)), image="here")
+    answer = next(check.answer for check in found.checks if check.name == "solution")
+    assert (answer.outcome, answer.cause) == (solution, cause)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import pytest
 from pyrite.tasks.folder import FolderTask, load_folder
 from pyrite.truth.check import check
 from pyrite.truth.mutants.model import FEWEST
-from pyrite.truth.replay import replay
 
 BROKEN = Path(__file__).with_name("broken")
 
@@ -58,9 +57,9 @@ def test_ten_of_ten_are_caught(lay_out: Callable[..., FolderTask], record_proper
     caught = {}
     for name, flaw in FLAWS.items():
         task = lay_out(flaw.task, name, flaw.sound, flaw.broken)
-        replayed = replay(task, image="here")
-        assert (replayed.cause, replayed.problems) == (None, ()), name
         found = check(task, image="here")
+        assert found.replayed is not None
+        assert (found.replayed.cause, found.replayed.problems) == (None, ()), name
         assert found.ok is False, name
         assert {fault.kind for fault in found.faults} == {"near_miss"}, (name, found.faults)
         caught[name] = sorted({near.operator for near in found.near if near.found == "survived"})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sampling import one_a_family
 
 from pyrite.records import Truth
 from pyrite.sandbox import bwrap, confine, forkserver
@@ -19,7 +20,7 @@ FOUND, REASON = bwrap.probe()
 pytestmark = pytest.mark.skipif(FOUND is None, reason=f"no bubblewrap: {REASON}")
 
 
-@pytest.mark.parametrize("task", load_suite("desk").tasks(), ids=lambda task: task.task_id)
+@pytest.mark.parametrize("task", one_a_family(load_suite("desk").tasks()))
 def test_every_state_of_every_task(task: FamilyTask, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [INITIAL, *(state.name for state in task.spec.states)]
     with forkserver.scratch() as folder:

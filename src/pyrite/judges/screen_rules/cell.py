@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from pyrite.judges.ocr import Reader
 from pyrite.judges.screen_rules.grid import Grid, Pixels
@@ -137,6 +136,8 @@ def _frame(mask: Mask) -> tuple[int, int, int, int]:
 
 def _marks(mask: Mask) -> Mask:
     """What is not text: the handle of an active cell or a comment's mark in a corner, and a caret."""
+    from scipy import ndimage  # 0.2 s, which every command would pay for
+
     labels, count = ndimage.label(mask, structure=np.ones((3, 3)))
     marks = np.zeros_like(mask)
     height, width = mask.shape
