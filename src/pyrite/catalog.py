@@ -248,7 +248,12 @@ def _unmade(label: str, options: dict[str, str], conditions: list[str] | None, n
 
 def _of_itself(judge: Any) -> dict[str, str | None]:
     """What a judge says of its inputs, calls and source; None where it says nothing."""
-    names = {"inputs": "inputs", "calls": "calls_per_episode", "source": "source"}
+    names = {
+        "inputs": "inputs",
+        "calls": "calls_per_episode",
+        "source": "source",
+        "published_condition": "published_condition",
+    }
     told = {key: getattr(judge, name, None) for key, name in names.items()}
     return {key: one if isinstance(one, str) else None for key, one in told.items()}
 

@@ -210,9 +210,15 @@ def text(found: Mapping[str, Any]) -> str:
 def _judge(found: Mapping[str, Any]) -> Iterator[str]:
     yield field("judge", plain(found["name"]))
     yield field("does", plain(found["text"]))
-    for name, key in (("shown", "inputs"), ("calls", "calls"), ("source", "source")):
+    for name, key in (
+        ("shown", "inputs"),
+        ("calls", "calls"),
+        ("source", "source"),
+    ):
         if found[key] is not None:
             yield field(name, plain(found[key]) + (" an episode" if key == "calls" else ""))
+    if found["published_condition"] is not None:
+        yield field("original", f"was shown what --condition {plain(found['published_condition'])} shows")
     if found["needs"] is None:
         once = "once: it is deterministic" if found["deterministic"] else "as often as --runs says"
         yield field("runs", once)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pyrite.evidence.conditions import parse
 from pyrite.judges.base import Package, Reply
 from pyrite.judges.baselines.base import Baseline, Settings, Shown, of, screens, spoken
 from pyrite.judges.baselines.webvoyager_parse import as_published, strictly
@@ -34,15 +35,17 @@ class Policy:
     temperature: str
     max_tokens: str
     seed: str
+    most: int
+    """`n` is at most so many: the policy's own bound."""
     words: tuple[str, str]
     """For a success and a failure."""
 
 
 _TWO_WORDS = ("SUCCESS", "NOT SUCCESS")
 POLICIES = {
-    "last": Policy(1, None, "0", "1000", "42", _TWO_WORDS),
-    "last30": Policy(30, None, "none", "none", "", _TWO_WORDS),
-    "first50": Policy(0, 50, "0", "512", "", ("SUCCESS", "FAILURE")),
+    "last": Policy(1, None, "0", "1000", "42", 1000, _TWO_WORDS),
+    "last30": Policy(30, None, "none", "none", "", 30, _TWO_WORDS),
+    "first50": Policy(0, 50, "0", "512", "", 50, ("SUCCESS", "FAILURE")),
 }
 
 
@@ -50,7 +53,8 @@ class WebVoyager(Baseline):
     """The judge of WebVoyager: task, answer and the last screens in one call, believed where they agree."""
 
     name = "webvoyager"
-    inputs = "task, answer, 1, 30 or 50 screens"
+    inputs = "task, answer, 1, 30 or 50 screens (E3-full+claim)"
+    published_condition = "E3-full+claim"
     calls_per_episode = "1"
     source = "He et al. 2024, WebVoyager (arXiv 2401.13919)"
 
@@ -71,7 +75,8 @@ class WebVoyager(Baseline):
         """`n`: how many of the last screens; without it, temperature and so on, what the policy has."""
         self.images = one_of("webvoyager: images", images, tuple(POLICIES))
         self.policy = POLICIES[images]
-        self.n = int(number("webvoyager: n", n, 0, 1000, whole=True)) if n else self.policy.n
+        fewest, most = int(images == "last30"), self.policy.most
+        self.n = int(number("webvoyager: n", n, fewest, most, whole=True)) if n else self.policy.n
         settings = Settings(
             model,
             base_url,
@@ -90,6 +95,14 @@ class WebVoyager(Baseline):
         """Conditions that show the agent's answer; thoughts are no input."""
         added = of(condition)[1]
         return bool(added & {"claim", "swap"}) and "thoughts" not in added
+
+    def as_published_in(self, condition: str) -> bool:
+        """Where the answer is shown, with as many of the last screens as are asked for."""
+        shown = parse(condition)
+        enough = shown.last_screens is None or (
+            self.policy.first is None and 0 < self.n <= shown.last_screens
+        )
+        return shown.message == "claim" and not shown.with_thoughts and enough
 
     def calls_for(self, evidence: Evidence) -> tuple[int, int]:
         n = int(not self._decided_unasked(evidence))
