@@ -22,6 +22,7 @@ LABELS = (
     "**Verdict:** {}",
     "**Verdict**: {}",
     "Verdict: **{}**",
+    "Verdict: __{}__",
     'Verdict: "{}"',
     "- Verdict: {}",
     "Your verdict: {}",
@@ -76,6 +77,9 @@ DENIED = (
     "It isn't a {}",
     "NO {}",
     "NON-{}",
+    "NOT_A {}",
+    "__NOT__ a {}",
+    "NOT_ _ a {}",
     "LACK OF {}",
     "hardly a {}",
     "nothing like a {}",
@@ -118,7 +122,8 @@ def test_each_form_of_the_verdict_line_is_read() -> None:
 
 
 def test_a_denial_is_never_a_success() -> None:
-    for before, denied, word in product(BEFORE, DENIED, ("SUCCESS", "SUCCESSFUL", "**SUCCESS**")):
+    words = ("SUCCESS", "SUCCESSFUL", "**SUCCESS**", "_SUCCESS_")
+    for before, denied, word in product(BEFORE, DENIED, words):
         text = before + denied.format(word)
         assert strictly(text).verdict == Verdict.PARSE_ERROR, text
 

@@ -19,6 +19,8 @@ _WORD = re.compile(
     r"|UNSUCCESSFUL|FAILURE)|SUCCESS(?:FUL)?)\b"
 )
 """A verdict in capital letters; NOT and SUCCESS may stand apart by blanks, marks and one line break."""
+_MARKED = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+"""Underscores that mark words; those inside of a name (`EXIT_SUCCESS`) are a part of it."""
 _ECHO = re.compile(
     r"^([ \t*_#>`-]*(?:your\s+|my\s+|the\s+)?(?:final\s+)?verdict)\W{1,6}"
     r"SUCCESS\W{1,6}or\W{1,6}(?:NOT\s+SUCCESS|FAILURE)(?=[*_`\"')]{0,4}\s*:)",
@@ -137,7 +139,7 @@ def strictly(text: str) -> Parsed:
     ('malformed', 'failure')
     """
     reason = text.strip()[:2000]
-    text = _ECHO.sub(r"\1", text)
+    text = _ECHO.sub(r"\1", _MARKED.sub(" ", text))
     words = list(_WORD.finditer(text))
     found = {one[1] is None for one in words}
     if len(found) != 1:
@@ -173,6 +175,7 @@ def _unsure(text: str, found: re.Match[str]) -> bool:
     sentence = re.split(r"[.!?]\s", _before(text[: found.start()]))[-1]
     if sentence.rstrip().endswith((".", "!", "?")):
         sentence = ""
+    sentence = sentence.replace("_", " ")  # they would hide the end of a word
     clause = re.split(r"[,;]\s", sentence)[-1]
     denied = _NEGATION.search(clause) if success else _NEARLY.search(clause)
     other = (
@@ -182,7 +185,7 @@ def _unsure(text: str, found: re.Match[str]) -> bool:
     )
     end = found.end()
     behind = _BEHIND.match(text, end)
-    after = behind[0] if behind is not None else ""
+    after = behind[0].replace("_", " ") if behind is not None else ""
     denied = denied or _NEGATION.search(after) or _CONDITION.search(after)
     back = (
         _AGAINST.match(text, end)
