@@ -55,13 +55,13 @@ _QUOTED = re.compile(
 )
 _AGAINST = re.compile(
     r"[\s*_`\"']*(?:\?|:\s*\w|/|or\b|banner\b|message\b|but\b|only\b"
-    r"|(?:[,;:(\u2013\u2014]|\s-+\s)\s*(?:if|unless|provided|assuming|supposing|had|were|or|not)\b)",
+    r"|(?:[,;:(\u2013\u2014]|\s-+\s)\s*(?:if|unless|provided|assuming|supposing|had|were|or)\b)",
     re.IGNORECASE,
 )
 """What stands right behind a verdict and makes none of it."""
 _HEDGED = re.compile(
     r"[\s*_`\"']*(?:[,;:(\u2013\u2014]|\s-+\s)\s*"
-    r"(?:but|however|yet|though|although|except|apart from|partly|partially|almost|nearly|no|never"
+    r"(?:but|however|yet|though|although|except|apart from|partly|partially|almost|nearly|no|not|never"
     r"|in part)\b",
     re.IGNORECASE,
 )
@@ -89,8 +89,9 @@ _GOES_ON = re.compile(
     r"(?:\b(?:not|no|never|a|an|the|any|be|is|was|yet|cannot|as|of)|n['\u2019]t)\W*$", re.IGNORECASE
 )
 _LABEL = re.compile(
-    r"\W*(?:(?:my|your|our|the|final|overall|task)\W+){0,3}(?:verdict|outcome|status|result|conclusion|answer"
-    r"|judge?ment|decision|assessment|evaluation|rating|grade|ruling)\W*",
+    r"\W*(?:hence|accordingly|consequently)?\W*(?:(?:my|your|our|the|final|overall|task)\W+){0,3}"
+    r"(?:verdict|outcome|status|result|conclusion|answer"
+    r"|judge?ment|decision|assessment|evaluation|rating|grade|ruling)?\W*",
     re.IGNORECASE,
 )
 """Words before a verdict that lead over to it and are no prose."""
