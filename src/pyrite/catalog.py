@@ -206,13 +206,13 @@ def judge(label: str) -> dict[str, Any]:
     try:
         made = make(label)
     except UsageError as exc:
-        conditions = None
+        other = None
         with contextlib.suppress(PyriteError):
             nowhere = Calls(Options(model="none", base_url="http://127.0.0.1"))
-            conditions = _taken(make(label, calls=nowhere).judge)
-        if label not in JUDGES.names() and conditions is None:
+            other = make(label, calls=nowhere).judge
+        if label not in JUDGES.names() and other is None:
             raise
-        return _unmade(label, options, conditions, exc.what)
+        return _unmade(label, options, other, exc.what)
     return {
         "schema_version": "1",
         "kind": "judge",
@@ -228,8 +228,8 @@ def judge(label: str) -> dict[str, Any]:
     }
 
 
-def _unmade(label: str, options: dict[str, str], conditions: list[str] | None, needs: str) -> dict[str, Any]:
-    """A judge that needs more than its label."""
+def _unmade(label: str, options: dict[str, str], other: Judge | None, needs: str) -> dict[str, Any]:
+    """A judge that needs more than its label; `other` is the same with an endpoint that is none."""
     factory = JUDGES.load(label.partition("@")[0])
     return {
         "schema_version": "1",
@@ -237,8 +237,8 @@ def _unmade(label: str, options: dict[str, str], conditions: list[str] | None, n
         "name": label,
         "text": _first_line(factory),
         "deterministic": None,
-        **_of_itself(factory),
-        "conditions": conditions,
+        **_of_itself(factory if other is None else other),
+        "conditions": None if other is None else _taken(other),
         "settings": None,
         "config": None,
         "options": options,
@@ -248,7 +248,12 @@ def _unmade(label: str, options: dict[str, str], conditions: list[str] | None, n
 
 def _of_itself(judge: Any) -> dict[str, str | None]:
     """What a judge says of its inputs, calls and source; None where it says nothing."""
-    names = {"inputs": "inputs", "calls": "calls_per_episode", "source": "source"}
+    names = {
+        "inputs": "inputs",
+        "calls": "calls_per_episode",
+        "source": "source",
+        "published_condition": "published_condition",
+    }
     told = {key: getattr(judge, name, None) for key, name in names.items()}
     return {key: one if isinstance(one, str) else None for key, one in told.items()}
 

@@ -30,14 +30,19 @@ def judging_text(judging: Judging, bench: Path, *, dry: bool) -> str:
     lines = []
     for one in judging.asked:
         name = f"{one.judge:<16} {one.condition:<12}"
+        original = one.published_condition
         if not one.supported:
             lines.append(f"{name} not supported: this judge does not take this evidence")
+            lines += [f"{_INDENT}as published: --condition {original}"] if original else []
             continue
+        other = [f"{_INDENT}shown otherwise than as published: --condition {original}"] if original else []
         if dry:
             lines.append(f"{name} would ask for {count(one.missing, 'verdict')}, {one.kept} are there")
+            lines += other
             lines += _cost(one.cost, f"{bench} --condition {one.condition}") if one.cost is not None else []
             continue
         lines.append(f"{name} {one.new} new, {one.kept} kept, {one.missing} missing")
+        lines += other
         if one.old:
             lines.append(f"{_INDENT}{count(one.old, 'old verdict')} could not be had anew and stayed")
         if one.dropped:

@@ -251,22 +251,35 @@ def text(found: Mapping[str, Any]) -> str:
     return "\n".join({"episode": _episode, "task": _task, "judge": _judge}[found["kind"]](found))
 
 
+def _conditions(found: Mapping[str, Any]) -> str:
+    """The usual conditions that a judge takes, and the one that it was published with."""
+    published = found["published_condition"]
+    names = dict.fromkeys([*found["conditions"], *([published] if published else [])])
+    return ", ".join(map(plain, names)) or "none of the usual conditions"
+
+
 def _judge(found: Mapping[str, Any]) -> Iterator[str]:
     yield field("judge", plain(found["name"]))
     yield field("does", plain(found["text"]))
-    for name, key in (("shown", "inputs"), ("calls", "calls"), ("source", "source")):
+    for name, key in (
+        ("shown", "inputs"),
+        ("calls", "calls"),
+        ("source", "source"),
+    ):
         if found[key] is not None:
             yield field(name, plain(found[key]) + (" an episode" if key == "calls" else ""))
+    if found["published_condition"] is not None:
+        yield field("original", f"was shown what --condition {plain(found['published_condition'])} shows")
     if found["needs"] is None:
         once = "once: it is deterministic" if found["deterministic"] else "as often as --runs says"
         yield field("runs", once)
-        yield field("takes", ", ".join(found["conditions"]) or "none of the usual conditions")
+        yield field("takes", _conditions(found))
         yield field("config", found["config"])
         for name, value in found["settings"].items():
             yield field("", f"{plain(name)} {plain(cut(_value(value), 200))}")
     else:
         if found["conditions"] is not None:
-            yield field("takes", ", ".join(found["conditions"]) or "none of the usual conditions")
+            yield field("takes", _conditions(found))
         yield field("needs", plain(found["needs"]))
     for name, default in found["options"].items():
         yield field("option", f"{name}={plain(default)}")

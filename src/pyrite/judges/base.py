@@ -84,7 +84,9 @@ class Judge(Protocol):
 
     A judge that asks a model several times about a package may also have
     `calls_for(evidence) -> (fewest, most)`, so that a dry run can count its calls. What it says of itself
-    as `inputs`, `calls_per_episode` and `source` (all of them text) is shown by `pyrite list judges`.
+    as `inputs`, `calls_per_episode` and `source` (all of them text) is shown by `pyrite list judges`. One
+    that was published has a `published_condition`, and `as_published_in(condition)`: whether it is shown
+    there what the original was shown; where it is not, the run says so.
     """
 
     name: str

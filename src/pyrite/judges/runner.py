@@ -62,8 +62,19 @@ class Asked:
     """Reason -> how many episodes have no verdict for it."""
     declined: dict[str, int] = field(default_factory=dict)
     """Reason -> of how many episodes the judge says nothing, by its own rule."""
+    published_condition: str | None = None
+    """Where it would be shown what the published judge was shown, if it is not so here."""
     cost: Cost | None = None
     """Of a dry run: what the calls would take, for a judge that asks a model."""
+
+
+def _begun(labelled: Labelled, condition: str) -> Asked:
+    published = getattr(labelled.judge, "published_condition", None)
+    is_so = getattr(labelled.judge, "as_published_in", None)
+    if not isinstance(published, str) or (is_so is not None and is_so(condition)):
+        published = None
+    supported = labelled.judge.supports(condition)
+    return Asked(labelled.label, condition, supported, published_condition=published)
 
 
 @dataclass(frozen=True)
@@ -128,7 +139,7 @@ def dry(
     results = []
     everyone = set(bench.require_episodes())
     for labelled, condition in product(judges, conditions):
-        one = Asked(labelled.label, condition, labelled.judge.supports(condition))
+        one = _begun(labelled, condition)
         results.append(one)
         episode_ids = everyone if only is None else everyone.intersection(only.get(condition, ()))
         if not one.supported:
@@ -276,8 +287,7 @@ class _Stream:
         conditions = list(dict.fromkeys(entry.condition for entry in entries))
         self._by_condition = {name: [e for e in entries if e.condition == name] for name in conditions}
         self.asked = {
-            (labelled.label, name): Asked(labelled.label, name, labelled.judge.supports(name))
-            for labelled, name in product(judges, conditions)
+            (labelled.label, name): _begun(labelled, name) for labelled, name in product(judges, conditions)
         }
 
     def prepare(self, *, force: bool) -> None:

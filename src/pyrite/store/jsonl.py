@@ -6,15 +6,18 @@ batch; a torn last line is cut off before the next append and skipped by readers
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import json
 import os
 import re
 import stat
 import threading
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, get_args
+from typing import Any, BinaryIO, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -179,12 +182,19 @@ class Appender:
                 os.fsync(handle.fileno())
 
 
-def read_lines(path: Path, model: type[Model], *, line_limit_bytes: int = 16 << 20) -> Iterator[Model]:
-    """Stream the records of a file; a torn last line is skipped, any other bad line is an `InputError`."""
-    with _open_plain(path) as handle:
+def read_lines(
+    path: Path, model: type[Model], *, line_limit_bytes: int = 16 << 20, foreign: bool = False
+) -> Iterator[Model]:
+    """Stream the records of a file; a torn last line is skipped, any other bad line is an `InputError`.
+
+    `foreign`: another program wrote it, so it may be packed by gzip and begin with UTF-8's byte order mark.
+    """
+    with _open_plain(path) as plain, _unpacked(plain, path) if foreign else nullcontext(plain) as handle:
         number = 0
         while line := handle.readline(line_limit_bytes + 1):
             number += 1
+            if foreign and number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
             if len(line) > line_limit_bytes:
                 raise InputError(
                     f"a line of more than {line_limit_bytes} bytes",
@@ -199,6 +209,23 @@ def read_lines(path: Path, model: type[Model], *, line_limit_bytes: int = 16 << 
                 if not line.endswith(b"\n"):
                     return
                 raise explained(exc, f"{path}:{number}", model) from exc
+
+
+@contextmanager
+def _unpacked(plain: BinaryIO, path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file that may be packed by gzip; `InputError` where it is packed and broken."""
+    packed = plain.read(2) == b"\x1f\x8b"
+    plain.seek(0)
+    if not packed:
+        yield plain
+        return
+    try:
+        with gzip.open(plain, "rb") as handle:
+            yield cast(BinaryIO, handle)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as exc:
+        raise InputError(
+            f"broken gzip: {exc}", where=str(path), expected="a whole .gz, or a plain file"
+        ) from exc
 
 
 def _mend_last_line(path: Path, descriptor: int) -> None:

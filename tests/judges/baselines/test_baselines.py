@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import Episodes
 from tests.judges.packages import package, typed
 
+from pyrite import catalog
 from pyrite.cli import run
 from pyrite.errors import UsageError
 from pyrite.judges import eyes
@@ -136,7 +137,8 @@ def test_webvoyager_chooses_screens(policy: str, total: int, expected: list[int]
         ("last", "NOT A SUCCESS", "success", "parse_error"),
         ("last", "This is NOT\nA SUCCESS", "success", "parse_error"),
         ("last", "It was **NOT** SUCCESS", "success", "failure"),
-        ("last", "NOT\nSUCCESS", "success", "parse_error"),
+        ("last", "NOT\nSUCCESS", "success", "failure"),
+        ("last", "NOT\n\nSUCCESS", "success", "parse_error"),
         ("last", "NO SUCCESS", "success", "parse_error"),
         ("last", "The verdict cannot be SUCCESS.", "success", "parse_error"),
         ("last", "If it was saved it would be SUCCESS", "success", "parse_error"),
@@ -157,6 +159,36 @@ def test_webvoyager_reads(
         reply, _ = judged(f"webvoyager@images={images},compat={compat}", shown(), always(text))
         assert reply.verdict == expected
         assert (reply.status == "ok") == (expected != "parse_error")
+
+
+@pytest.mark.parametrize(
+    ("label", "taken", "refused"),
+    [
+        ("webvoyager@images=last", ["0", "1", "1000"], ["1001", "-1"]),
+        ("webvoyager@images=last30", ["1", "30"], ["0", "31", "100"]),
+        ("webvoyager@images=first50", ["0", "50"], ["51"]),
+    ],
+)
+def test_n_keeps_within_the_bound_of_the_policy(label: str, taken: list[str], refused: list[str]) -> None:
+    for n in taken:
+        judge: Any = make(f"{label},n={n}", calls=Scripted(always(""))).judge
+        assert judge.n == int(n)
+    for n in refused:
+        with pytest.raises(UsageError, match="webvoyager: n is"):
+            make(f"{label},n={n}", calls=Scripted(always("")))
+
+
+def test_webvoyager_is_as_published_where_all_of_its_screens_are_shown() -> None:
+    for label, so, otherwise in (
+        ("webvoyager", ["E1-final+claim", "E2+claim", "E3-full+claim"], ["E2+swap"]),
+        ("webvoyager@n=4", ["E2+claim", "E3-full+claim"], ["E1-final+claim", "E2-last3+claim"]),
+        ("webvoyager@n=0", ["E3-full+claim"], ["E2+claim"]),
+        ("webvoyager@images=last30", ["E2-last30+claim", "E3-full+claim"], ["E2+claim", "E2-last29+claim"]),
+        ("webvoyager@images=first50", ["E3-full+claim"], ["E2+claim", "E2-last50+claim"]),
+    ):
+        judge: Any = make(label, calls=Scripted(always(""))).judge
+        assert [one for one in so if not judge.as_published_in(one)] == []
+        assert [one for one in otherwise if judge.as_published_in(one)] == []
 
 
 def test_webvoyager_without_an_answer(shown: Callable[..., Package]) -> None:
@@ -210,6 +242,27 @@ def test_webjudge_shows_the_screens_above_the_threshold(shown: Callable[..., Pac
     reply, sent = judged("webjudge", one, webjudge("Score: 1", "Score: 1", "Score: 1"))
     assert images(sent[-1]) == []
     assert "screenshots that matter" not in words(sent[-1])
+
+
+@pytest.mark.parametrize("compat", ["true", "false"])
+def test_webjudge_shows_the_first_50_screens_and_the_first_50_notes_of_all_that_are_kept(
+    shown: Callable[..., Package], compat: str
+) -> None:
+    """A screen without a note takes none of the 50: so there are notes of screens 51 and 52."""
+
+    def said(request: Request) -> str:
+        if request.step != "image":
+            return "**Key Points**:\n1. a" if request.step == "key-points" else "Status: success"
+        note = "" if request.position in (3, 7) else f"note {request.position + 1}."
+        return f"**Score**: 4\n**Reasoning**: {note}"
+
+    one = shown(screens=60, condition="E3-full", message=None)
+    reply, sent = judged(f"webjudge@compat={compat}", one, said)
+    assert reply.verdict == Verdict.SUCCESS
+    assert images(sent[-1]) == list(one.evidence.images[:50])
+    notes = words(sent[-1]).partition("screenshots that matter:\n")[2].partition("\n\n")[0].split("\n")
+    kept = [n for n in range(1, 53) if n not in (4, 8)]
+    assert notes == [f"{place}. note {n}." for place, n in enumerate(kept, 1)]
 
 
 def test_webjudge_takes_no_missing_score_for_a_zero(shown: Callable[..., Package]) -> None:
@@ -560,6 +613,31 @@ def test_the_first_request_can_be_shown_and_sends_nothing(
     assert request.key == calls.sent[0].key
 
 
+@pytest.mark.parametrize(
+    ("label", "condition"),
+    [
+        ("webvoyager", "E3-full+claim"),
+        ("webjudge", "E3-full"),
+        ("webjudge@variant=general", "E3-full+thoughts"),
+        ("agentrewardbench", "E3-full+claim+thoughts"),
+        ("aer-c", "E3-full+claim"),
+        ("aer-v", "E3-full+claim"),
+        ("nnetnav", "E3-full"),
+    ],
+)
+def test_each_says_in_which_condition_it_was_published(
+    label: str, condition: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = catalog.judge(label)
+    assert found["published_condition"] == condition
+    assert condition in found["inputs"]
+    assert run(["show", label]) == 0
+    told = capsys.readouterr().out
+    assert f"--condition {condition} shows" in told
+    assert condition in told.partition("takes ")[2].partition("\n")[0].split(", ")[-1]
+    assert catalog.judge("accept-all")["published_condition"] is None
+
+
 def test_where_nobody_is_asked_there_is_no_request(shown: Callable[..., Package]) -> None:
     judge: Any = make("webvoyager@compat=true", calls=Scripted(always("x"))).judge
     with pytest.raises(UsageError, match="asks nobody"):
@@ -578,7 +656,11 @@ def test_the_command_line_shows_the_first_request_and_counts_the_calls(
     assert "=== the first of 5 calls" in text
     assert "key points" in text
     assert run([*command, "--dry-run"]) == 0
-    assert "5 calls: images and tokens depend on the answers" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "5 calls: images and tokens depend on the answers" in told
+    assert "as published" not in told
+    assert run([*command[:-3], "--condition", "E2-last4", "-q", "--dry-run"]) == 0
+    assert "otherwise than as published: --condition E3-full" in capsys.readouterr().out
     priced = [one if one != "webjudge" else "aer-v" for one in command]
     assert run([*priced, "--dry-run", "--price", "1/2"]) == 0
     told = capsys.readouterr().out

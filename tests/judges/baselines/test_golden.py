@@ -1,5 +1,7 @@
 """What each baseline sends about the first three demo episodes, to the letter: golden/<judge>.txt.
 
+Which of many screens are chosen stands in golden/sixty-screens.txt.
+
 The requests are those that reach a server on loopback. Images stand there by the digest of their pixels,
 system texts by the name of their file, and what is read off a screen by the digest of that screen. After a
 change that is meant (a prompt, another demo), write them anew and read the difference:
@@ -22,33 +24,48 @@ from typing import Any
 import pytest
 from PIL import Image
 from tests.judges.baselines.server import NAMES, Scripted
+from tests.judges.packages import package
 
 from pyrite import flow
 from pyrite.evidence.packing import index, load
 from pyrite.judges import eyes
-from pyrite.judges.base import Package, Reply
+from pyrite.judges.base import Judge, Package, Reply
 from pyrite.judges.baselines import prompts
 from pyrite.judges.baselines.base import Baseline
 from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.client.limits import Limits
 from pyrite.judges.labels import make
-from pyrite.records import Verdict
+from pyrite.records import Verdict, ViewAction
 from pyrite.store.bench import Bench
 from pyrite.store.images import pixels_sha256
 
+SIXTY = "sixty-screens"
 GOLDEN = Path(__file__).resolve().parent / "golden"
 JUDGES = {
     "webvoyager": "E2+claim",
-    "webvoyager@images=last30": "E2+claim",
-    "webvoyager@images=first50": "E2+claim",
-    "webjudge": "E2-last4",
-    "webjudge@variant=general": "E2+thoughts",
-    "agentrewardbench": "E2+claim",
-    "agentrewardbench@order=last,see=both": "E2+claim",
-    "aer-c": "E2+claim",
-    "aer-v": "E2+claim",
-    "nnetnav": "E2-last4",
+    "webvoyager@images=last30": "E3-full+claim",
+    "webvoyager@images=first50": "E3-full+claim",
+    "webjudge": "E3-full",
+    "webjudge@variant=general": "E3-full+thoughts",
+    "agentrewardbench": "E3-full+claim+thoughts",
+    "agentrewardbench@order=last,see=both": "E3-full+claim+thoughts",
+    "aer-c": "E3-full+claim",
+    "aer-v": "E3-full+claim",
+    "nnetnav": "E3-full",
 }
+"""Each is asked in a condition that shows it what the original was shown."""
+MANY = (
+    "webvoyager",
+    "webvoyager@n=4",
+    "webvoyager@images=last30",
+    "webvoyager@images=last30,n=2",
+    "webvoyager@images=first50",
+    "webvoyager@images=first50,n=2",
+    "webjudge@max_images=20",
+    "agentrewardbench@see=both",
+    "aer-v",
+)
+"""Judges whose choice of images shows on an episode of 60 screens alone."""
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +142,61 @@ def test_requests_are_as_they_were(
     assert text == path.read_text(encoding="utf-8")
 
 
+def _many(folder: Path) -> Package:
+    """An episode of 60 screens, with an action, a thought and an answer."""
+    actions = tuple(
+        ViewAction(step=n, action="click", parameters={"x": n}, thought=f"thought {n}", screen=n)
+        for n in range(1, 60)
+    )
+    return package(
+        folder, screens=60, condition="E3-full+claim+thoughts", actions=actions, final_message="All is done."
+    )
+
+
+def test_which_of_60_screens_are_sent(
+    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last request of each; images stand there by their place in the episode."""
+    monkeypatch.setattr(eyes, "texts", _read)
+    shown = _many(tmp_path)
+    places = {digest[:12]: f"<screen {n} of 60>" for n, digest in enumerate(shown.evidence.images, 1)}
+    lines = []
+    for label in MANY:
+        server.sent.clear()
+        server.times.clear()
+        calls = Calls(Options("model-x", server.url, limits=Limits(in_flight=1), cache=False))
+        judge = make(label, calls=calls).judge
+
+        async def ask(judge: Judge = judge, calls: Calls = calls) -> Reply:
+            reply = await judge.judge(shown, 1)
+            await calls.aclose()
+            return reply
+
+        assert asyncio.run(ask()).verdict == Verdict.SUCCESS
+        said = told(server.sent[-1])
+        for digest, place in places.items():
+            said = said.replace(f"<image {digest}>", place).replace(digest, place)
+        lines.append(f"=== {label}, the last of {len(server.sent)} requests\n{said}\n")
+    text = "\n".join(lines)
+    path = GOLDEN / f"{SIXTY}.txt"
+    if os.environ.get("PYRITE_GOLDEN") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_each_is_asked_as_published() -> None:
+    for label, condition in JUDGES.items():
+        judge = make(label, calls=Calls(Options("model-x", "http://127.0.0.1:9/v1"))).judge
+        assert isinstance(judge, Baseline)
+        assert judge.supports(condition)
+        assert judge.supports(judge.published_condition)
+        assert judge.as_published_in(judge.published_condition)
+        assert judge.as_published_in(condition), label
+
+
 def test_golden_files_are_small_and_none_is_left_over() -> None:
     names = {label.replace("@", "_").replace(",", "_").replace("=", "-") for label in JUDGES}
-    assert {path.stem for path in GOLDEN.glob("*.txt")} == names
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == {*names, SIXTY}
     assert sum(path.stat().st_size for path in GOLDEN.glob("*.txt")) < 200_000
 
 

@@ -177,13 +177,32 @@ def test_strictly_what_differs_is_said(record_property: Callable[[str, str], Non
     assert why == STRICT
 
 
+@dataclass
+class Episode:
+    """One of the 28 episodes as one judge saw it."""
+
+    judged: Judged
+    name: str
+    """Whose verdict it is."""
+    real: list[Image]
+    """The screenshots that the original sent."""
+    texts_are_recorded: bool
+    """Whether the answers about the screens are the judge's own words, or were made of its scores."""
+
+
 @cache
-def all_episodes() -> list[tuple[Judged, str, list[Image]]]:
-    """Every (episode, judge) with an answer. Where a screenshot was not kept, a blank frame stands for it."""
+def all_episodes() -> list[Episode]:
+    """Every (episode, judge) with an answer. Where a screenshot was not kept, a blank frame stands for it.
+
+    The texts about the screens are in the transcripts for the 12 episodes whose screenshots are o4-mini's.
+    Of the others only the scores were published: an answer is made of each.
+    """
     calls = Replayed()
     found = []
+    texts = {(row["judge_file"], row["agent"], row["task_id"]): row for row in recorded.rows()}
     for row in recorded.episodes():
         scores = row["image_scores"]
+        own = texts.get((row["images_from"], row["agent"], row["task_id"]))
         folder = recorded.EPISODES.parent
         real = [
             Image(name, "image/png", partial((folder / name).read_bytes)) for name in row["screenshots_sent"]
@@ -194,22 +213,62 @@ def all_episodes() -> list[tuple[Judged, str, list[Image]]]:
             for n, score in enumerate(scores)
         ]
         assert next(waiting, None) is None
-        answers = [f"### Reasoning: screen {n}\n\n### Score: {score}" for n, score in enumerate(scores)]
+        made = [f"### Reasoning: screen {n}\n\n### Score: {score}" for n, score in enumerate(scores)]
+        answers = made if own is None else own["image_reasons"]
         for name, text in row["judge_texts"].items():
             label = "webjudge@variant=general,compat=true"
-            found.append((judge(calls, label, row, pictures, answers, text), name, real))
+            one = judge(calls, label, row, pictures, answers, text)
+            found.append(Episode(one, name, real, own is not None))
     return found
 
 
-def test_28_episodes_with_their_screenshots(record_property: Callable[[str, str], None]) -> None:
-    judged = all_episodes()
+def _who(one: Episode) -> tuple[str, str]:
+    return one.judged.row["agent"], one.judged.row["task_id"]
+
+
+def test_labels_of_28_episodes(record_property: Callable[[str, str], None]) -> None:
+    """From the recorded text of each verdict."""
+    found = all_episodes()
     same = sum(
-        (one.reply.verdict == Verdict.SUCCESS) == bool(one.row["verdicts"][name]) for one, name, _ in judged
+        (one.judged.reply.verdict == Verdict.SUCCESS) == bool(one.judged.row["verdicts"][one.name])
+        for one in found
     )
-    record_property("figure", f"webjudge, 28 episodes with screenshots: labels {same} of {len(judged)}")
-    assert (same, len(judged)) == (55, 55)
-    assert len({(one.row["agent"], one.row["task_id"]) for one, _, _ in judged}) == 28
-    for one, _, real in judged:
-        assert [image.digest for image in one.shown] == one.row["screenshots_sent"]
-        assert [image.load() for image in one.shown] == [image.load() for image in real]
-        assert all(image.load()[:4] == b"\x89PNG" for image in one.shown)
+    record_property("figure", f"webjudge, 28 episodes with screenshots: labels {same} of {len(found)}")
+    assert (same, len(found)) == (55, 55)
+    assert len(set(map(_who, found))) == 28
+
+
+def test_screenshots_of_12_episodes_are_kept_by_the_recorded_words_about_them(
+    record_property: Callable[[str, str], None],
+) -> None:
+    """From the words that o4-mini wrote about each screen, by our parser, to the PNG files that were sent."""
+    found = [one for one in all_episodes() if one.texts_are_recorded]
+    sent = 0
+    for one in found:
+        assert one.judged.read["image_scores"] == one.judged.row["image_scores"]
+        assert [image.digest for image in one.judged.shown] == one.judged.row["screenshots_sent"]
+        assert one.judged.unasked == 0
+    for real in {_who(one): one.real for one in found}.values():
+        sent += len(real)
+    who = len(set(map(_who, found)))
+    record_property("figure", f"webjudge, screenshots kept by recorded words: {sent} in {who} episodes")
+    assert (sent, who) == (23, 12)
+
+
+def test_screenshots_of_16_episodes_pass_through_unchanged_given_their_published_scores() -> None:
+    """Made answers: this shows the threshold, the order and the bytes, and nothing of how words are read.
+
+    The recorded request of the original has a line for the note on each screenshot: there are as many.
+    """
+    found = [one for one in all_episodes() if not one.texts_are_recorded]
+    assert len(set(map(_who, found))) == 16
+    for one in found:
+        notes = one.judged.row["input_text"].partition("potentially important snapshots")[2].count("\n")
+        assert len(one.judged.read["kept"]) == notes
+        assert [image.digest for image in one.judged.shown] == one.judged.row["screenshots_sent"]
+
+
+def test_the_screenshots_of_all_28_are_real_and_sent_as_they_are() -> None:
+    for one in all_episodes():
+        assert [image.load() for image in one.judged.shown] == [image.load() for image in one.real]
+        assert all(image.load()[:4] == b"\x89PNG" for image in one.judged.shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,28 @@ def test_an_answer_is_found_by_its_place_and_not_by_words() -> None:
 def test_an_episode_and_condition_name_the_package() -> None:
     line = Recorded(episode_id="ep_1", condition="full", text="x")
     assert line.place == (package_id("ep_1", "E3-full"), 1, "", 0)
+
+
+def test_a_recording_may_be_packed_and_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    plain = write(tmp_path / "log.jsonl", {"package_id": "p_1", "text": "\u00e9"}, {"package_id": "p_2"})
+    data = plain.read_bytes()
+    expected = Recording.load(plain)
+    for number, other in enumerate((b"\xef\xbb\xbf" + data, gzip.compress(data), data[:-1])):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(other)
+        found = Recording.load(path)
+        assert (found.answers, found.sha256) == (expected.answers, expected.sha256)
+
+
+@pytest.mark.parametrize("cut", [3, 12, 30])
+def test_a_broken_archive_is_refused(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "log.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"package_id": "p_1", "text": "abc"}\n')[:cut])
+    with pytest.raises(InputError, match="broken gzip"):
+        Recording.load(path)
+    path.write_bytes(b"\x1f\x8bno gzip at all")
+    with pytest.raises(InputError, match="broken gzip"):
+        Recording.load(path)
 
 
 @pytest.mark.parametrize(

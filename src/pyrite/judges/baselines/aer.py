@@ -22,6 +22,8 @@ from pyrite.records import Evidence
 class _Aer(Baseline):
     """What both have: three kinds of tasks in the prompt, and the lines of the answer."""
 
+    published_condition = "E3-full+claim"
+
     def supports(self, condition: str) -> bool:
         """Everything with actions."""
         return of(condition)[0] != "E1-final"
@@ -52,7 +54,7 @@ class AerC(_Aer):
     """The captioning judge of Pan et al.: the last screen is described, then judged by the description."""
 
     name = "aer-c"
-    inputs = "task, steps, last screen in words"
+    inputs = "task, steps, answer, last screen in words (E3-full+claim)"
     calls_per_episode = "2"
     source = "Pan et al. 2024, Autonomous Evaluation and Refinement (arXiv 2404.06474)"
 
@@ -92,7 +94,7 @@ class AerV(_Aer):
     """The seeing judge of Pan et al.: steps and the last screen in one call."""
 
     name = "aer-v"
-    inputs = "task, steps, last screen"
+    inputs = "task, steps, answer, last screen (E3-full+claim)"
     calls_per_episode = "1"
     source = AerC.source
 

@@ -49,7 +49,8 @@ class AgentRewardBench(Baseline):
     """The judge of AgentRewardBench: steps and the last screen in one call, four answers in tags."""
 
     name = "agentrewardbench"
-    inputs = "task, steps, last screen or its text"
+    inputs = "task, steps, thoughts, answer, last screen or its text (E3-full+claim+thoughts)"
+    published_condition = "E3-full+claim+thoughts"
     calls_per_episode = "1"
     source = "Lù et al. 2025, AgentRewardBench (arXiv 2504.08942)"
 

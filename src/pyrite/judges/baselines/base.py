@@ -49,6 +49,8 @@ class Baseline(ABC):
     """M stands for the screens of the episode."""
     source: ClassVar[str]
     """Where it was published."""
+    published_condition: str
+    """The condition that shows it what the original was shown."""
     deterministic = False
 
     def __init__(self, calls: Calls, settings: Settings, names: tuple[str, ...], *, sees: bool) -> None:
@@ -78,6 +80,10 @@ class Baseline(ABC):
     @abstractmethod
     def supports(self, condition: str) -> bool:
         """Whether it takes evidence of this condition."""
+
+    def as_published_in(self, condition: str) -> bool:
+        """Whether it is shown there what the original was shown."""
+        return condition == self.published_condition
 
     @abstractmethod
     def calls_for(self, evidence: Evidence) -> tuple[int, int]:

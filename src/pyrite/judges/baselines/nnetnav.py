@@ -33,7 +33,8 @@ class NNetNav(Baseline):
     """The judge of NNetNav: each change of the screen in words, then a reward of 1 to 5; 4 and 5 accept."""
 
     name = "nnetnav"
-    inputs = "task, actions, the text of every screen"
+    inputs = "task, actions, the text of every screen (E3-full)"
+    published_condition = "E3-full"
     calls_per_episode = "M"
     source = "Murty et al. 2024, NNetNav (arXiv 2410.02907), as run on AgentRewardBench"
 

@@ -40,7 +40,8 @@ class WebJudge(Baseline):
     """WebJudge of Online-Mind2Web: key points, a score of 1 to 5 a screen, a verdict on the screens kept."""
 
     name = "webjudge"
-    inputs = "task, actions, every screen"
+    inputs = "task, actions, every screen (E3-full; general: E3-full+thoughts)"
+    published_condition = "E3-full"
     calls_per_episode = "M + 2"
     source = "Xue et al. 2025, Online-Mind2Web (arXiv 2504.01382)"
 
@@ -59,8 +60,13 @@ class WebJudge(Baseline):
         *,
         calls: Calls,
     ) -> None:
-        """`threshold`: the score that keeps a screen; at most the first `max_images` of them are shown."""
+        """`threshold`: the score that keeps a screen; at most the first `max_images` of them are shown.
+
+        As many notes go with them: the first of those on kept screens that are not empty.
+        """
         self.variant = one_of("webjudge: variant", variant, reading.VARIANTS)
+        if variant == "general":
+            self.published_condition = "E3-full+thoughts"
         self.threshold = int(number("webjudge: threshold", threshold, 1, 5, whole=True))
         self.most = int(number("webjudge: max_images", max_images, 1, 1000, whole=True))
         settings = Settings(model, base_url, api_key_env, temperature, max_tokens, seed, compat)
@@ -102,10 +108,9 @@ class WebJudge(Baseline):
             more = f" ({len(unread) - 1} more have none)" if unread[1:] else ""
             return self.reply(talk, unreadable(problem.status, what + more), read)
         kept = [n for n, one in enumerate(scored) if (one.score or 0) >= self.threshold]
+        notes = [scored[n].reasoning for n in kept if scored[n].reasoning][: self.most]
         kept = kept[: self.most]
-        told = await self._ask_verdict(
-            package, talk, shown, points, [scored[n].reasoning for n in kept], kept
-        )
+        told = await self._ask_verdict(package, talk, shown, points, notes, kept)
         return self.reply(talk, self._label(told), {**read, "kept": kept})
 
     async def _score_all(self, package: Package, talk: Dialogue, task: str, points: str) -> list[Scored]:
@@ -143,8 +148,7 @@ class WebJudge(Baseline):
         reasonings: list[str],
         kept: list[int],
     ) -> Answer:
-        told = [shown.text(one) for one in reasonings if one]
-        notes = "\n".join(f"{n}. {one}" for n, one in enumerate(told, 1))
+        notes = "\n".join(f"{n}. {shown.text(one)}" for n, one in enumerate(reasonings, 1))
         values = {
             "task": shown.task,
             "key_points": points,

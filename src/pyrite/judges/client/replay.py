@@ -115,10 +115,10 @@ class Recording:
 
     @classmethod
     def load(cls, path: Path) -> Recording:
-        """Read a file. Raises `InputError` for a line that is none, and for a file without any."""
+        """Read a file, plain or .gz. Raises `InputError` for a line that is none, and for one without any."""
         if not path.is_file():
             raise InputError("no such recording", where=str(path), expected="JSON lines, one answer each")
-        found = cls.of(read_lines(path, Recorded), name=str(path))
+        found = cls.of(read_lines(path, Recorded, foreign=True), name=str(path))
         if not found.answers:
             raise InputError("it holds no answer", where=str(path), expected="JSON lines, one answer each")
         return found
