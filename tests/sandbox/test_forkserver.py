@@ -198,7 +198,8 @@ except OSError:
     reached = False
 import resource
 print(json.dumps({
-    "files": [os.listdir(folder) for folder in ("/dev/shm", "/run")] + [os.path.exists("/tmp/left")],
+    "files": [[name for name in os.listdir(folder) if not name.startswith("pyrite-verify-")]
+              for folder in ("/dev/shm", "/run")] + [os.path.exists("/tmp/left")],
     "patched": urllib.parse.quote is None, "path": "/tmp" in sys.path, "env": os.environ.get("LEFT"),
     "socket": reached, "queue": ctypes.CDLL(None).msgget(4711, 0) >= 0,
     "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 3,

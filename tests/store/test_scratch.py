@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pyrite.store.scratch import claim, require_room, scratch, sweep
+from pyrite.store.scratch import claim, in_memory, require_room, scratch, sweep
 
 HOLDS = """
 import sys, time
@@ -117,3 +117,17 @@ def test_no_room_is_an_error_of_the_disk(tmp_path: Path) -> None:
     require_room(tmp_path)
     with pytest.raises(OSError, match="No space left on device"):
         require_room(tmp_path, 1 << 60)
+
+
+def test_files_lie_in_memory_only_where_there_is_room_and_nobody_chose_a_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TMPDIR", raising=False)
+    found = in_memory(0)
+    if found is not None:  # a system may have none
+        kinds = [line.split()[2] for line in Path("/proc/mounts").read_text().splitlines()]
+        assert str(found) == "/dev/shm"
+        assert "tmpfs" in kinds
+    assert in_memory(1 << 60) is None
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
+    assert in_memory(0) is None

@@ -141,8 +141,9 @@ def _reachable_temporary_folder() -> Path:
 
 
 def sweep() -> None:
-    """Remove what sessions and recordings left that were killed."""
-    for base in {Path(tempfile.gettempdir()).resolve(), _reachable_temporary_folder()}:
+    """Remove what sessions, recordings and verifications left that were killed."""
+    memory = {found} if (found := scratch.in_memory(0)) else set()
+    for base in {Path(tempfile.gettempdir()).resolve(), _reachable_temporary_folder(), *memory}:
         scratch.sweep(base, unprivileged_id())
 
 

@@ -33,7 +33,7 @@ from pyrite.errors import InputError, SandboxError
 from pyrite.records import Limits
 from pyrite.sandbox import bwrap, cgroup, confine, forked, seccomp
 from pyrite.sandbox.confine import Capped, Finished
-from pyrite.store.scratch import Claimed, claim
+from pyrite.store.scratch import Claimed, claim, in_memory
 from pyrite.store.scratch import scratch as temporary
 from pyrite.tasks.task import Program
 
@@ -43,6 +43,8 @@ _START_S = 60.0
 _BACKSTOP_S = 10.0
 _MESSAGE = 1 << 20
 _MEGABYTES = 1 << 20
+_ROOM = 4 << 30
+"""Memory for each core, for states to be laid out there: a hostile one may take 2 GiB."""
 _EMPTIED = {"/tmp": 256 * _MEGABYTES, "/dev/shm": 256 * _MEGABYTES, "/run": 16 * _MEGABYTES}  # noqa: S108
 
 Key = tuple[object, ...]
@@ -169,7 +171,7 @@ class _Thread:
             self._close_servers()
             if self._claimed is not None:
                 self._claimed.close()
-            self._claimed = claim("verify")
+            self._claimed = claim("verify", base=in_memory(_ROOM * (os.cpu_count() or 1)))
             self._place = self._claimed.root
         return self._place
 

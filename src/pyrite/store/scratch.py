@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _NAME = re.compile(r"pyrite-[a-z]+-(?P<maker>\d+)(?:-(?P<began>\d+))?-\w{8}")
+_MEMORY = "/dev/shm"  # noqa: S108 - folders in it get names that cannot be foreseen
 _SWEPT: set[tuple[Path, int | None]] = set()
 
 
@@ -104,6 +105,24 @@ def _began(pid: int) -> str | None:
     except OSError:
         return None
     return None if status[0] in "ZX" else status[19]  # Z: it has ended, and nobody has asked how
+
+
+def in_memory(least: int) -> Path | None:
+    """Where files lie in memory, if `least` bytes of it are free and TMPDIR names no other place; else None.
+
+    For many small files of short life: a file system on a disk may look for minutes whether an inode that
+    was freed is to be had again (ext4: `recently_deleted`).
+    """
+    if "TMPDIR" in os.environ or not os.access(_MEMORY, os.W_OK | os.X_OK):
+        return None
+    try:
+        mounts = [line.split() for line in Path("/proc/mounts").read_text().splitlines()]
+        available = re.search(r"^MemAvailable:\s+(\d+) kB$", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    free = shutil.disk_usage(_MEMORY).free
+    roomy = available is not None and min(free, int(available[1]) << 10) >= least
+    return Path(_MEMORY) if roomy and [_MEMORY, "tmpfs"] in [mount[1:3] for mount in mounts] else None
 
 
 def require_room(folder: Path, least: int = 1 << 20) -> None:
