@@ -352,7 +352,7 @@ def test_a_verdict_on_evidence_that_has_changed_since_is_missing(make_bench: Mak
     assert (counts["fp"], counts["tn"], counts["missing"]) == (2, 1, 1), "what states no digest stands"
     assert told == [
         "1 verdict is on evidence that has changed since and counted as missing: "
-        f"pyrite judge {made.bench.root}"
+        f"pyrite judge {made.bench.root} --judge LABEL"
     ]
     assert votes_of_episode(made.bench, "e1") == [("j", "E1-final", -1, 1)]
     seen(made, "j", ("e1", "failure", "b2"))
