@@ -73,9 +73,9 @@ def lay(episodes: Episodes, faults: Iterable[str]) -> None:
         episodes.add(f"ep_{number:02d}", [{"action": "done"}], task_id=f"t-{number}", colours=[1, number])
 
 
-def arguments(bench: Bench, server: FaultServer, *more: str) -> list[str]:
+def arguments(bench: Bench, server: FaultServer, *more: str, condition: str = "E1-final") -> list[str]:
     return [
-        *("judge", str(bench.root), "--judge", "vlm", "--condition", "E1-final", "--model", "stub"),
+        *("judge", str(bench.root), "--judge", "vlm", "--condition", condition, "--model", "stub"),
         *("--base-url", server.url, "--api-key-env", "STUB_KEY", "--timeout", "2.5", "--retries", "1"),
         *more,
     ]
@@ -406,7 +406,7 @@ def test_what_swap_leaves_out_is_counted_and_priced_as_it_is_asked(
     for episode_id, message in (("ep_00", "Saved."), ("ep_01", "It has 14 rows."), ("ep_02", None)):
         path = episodes.bench.paths.episode(episode_id).meta
         path.write_text(json.dumps({**json.loads(path.read_text()), "final_message": message}))
-    asked = arguments(episodes.bench, endpoint, "--condition", "E2+claim,E2+swap")
+    asked = arguments(episodes.bench, endpoint, condition="E2+claim,E2+swap")
     assert run([*asked, "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"E2\+claim +would ask for 3 verdicts", said)
