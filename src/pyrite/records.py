@@ -13,9 +13,11 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -237,6 +239,8 @@ class ActionLine(Action):
     thought: str | None = None
     at: str | None = None
     error: str | None = None
+    page: str | None = None
+    """Address of the page that the action was taken on."""
 
     def visible_parameters(self) -> dict[str, Any]:
         """What the agent asked for: the action's own parameters, without bookkeeping or unknown keys."""
@@ -398,6 +402,16 @@ class ViewAction(Record):
     thought: str | None = None
     screen: int | None = None
     """Index into `Evidence.images` of the screen after the action; None if not in the package."""
+    page: str | None = None
+    """Address of the page that the action was taken on; left out of the record where it is not known."""
+
+    @model_serializer(mode="wrap")
+    def _without_unknown_page(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """So packages without addresses are written as they always were."""
+        found: dict[str, Any] = write(self)
+        if self.page is None:
+            found.pop("page", None)
+        return found
 
 
 class LeftOut(Record):

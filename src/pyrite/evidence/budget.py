@@ -143,7 +143,8 @@ def _placed(action: ViewAction, place: dict[int, int]) -> ViewAction:
 
 
 def _as_text(action: ViewAction) -> str:
-    return json.dumps([action.action, action.parameters, action.thought], ensure_ascii=False)
+    said = [action.action, action.parameters, action.thought]
+    return json.dumps(said if action.page is None else [*said, action.page], ensure_ascii=False)
 
 
 class _Cut:

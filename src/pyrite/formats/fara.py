@@ -9,9 +9,11 @@ foreign: bounded, never followed out of it, and what does not fit together is to
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +32,7 @@ _SHOT = re.compile(r"^screenshot_?(\d+)\.png$")
 _NUMBER = re.compile(r"(\d+)(?=\.\w+$)")
 _TEXT_ACTION = re.compile(r"Action #\d+: executing tool '?([\w.]+)'? with arguments (\{.*\})\s*$", re.DOTALL)
 _TEXT_THOUGHT = re.compile(r"Thought #\d+:\s*(.*)$", re.DOTALL)
-_THOUGHTS = ("state_description", "thoughts", "reasoning")
+_THOUGHTS = ("screen_description", "state_description", "thoughts", "reasoning")
 _RENAMED = {"stop_execution": "terminate", "stop_and_answer_question": "terminate"}
 
 
@@ -42,7 +44,9 @@ class FaraAction:
     arguments: Mapping[str, Any]
     """Without what the agent thought."""
     thought: str | None
+    """How it described the screen, and why it did what it did."""
     url: str | None = None
+    """Of the page before the action."""
 
 
 @dataclass(frozen=True)
@@ -77,18 +81,29 @@ def runs(root: Path) -> list[Path]:
     """The trajectories at or below a folder, sorted; `InputError` where there is none."""
     if is_run(root):
         return [root]
-    found = sorted({path.parent for path in root.rglob("*_answer.json")}) if root.is_dir() else []
+    found = sorted(_folders(root)) if root.is_dir() else []
     if not found:
         what = "no trajectory in it" if root.is_dir() else "no such folder"
         raise InputError(what, where=str(root), expected=EXPECTED)
     return found
 
 
+def _folders(root: Path) -> Iterator[Path]:
+    """Folders that hold anything of a trajectory, whole or not: what is no run has to be named."""
+    for place, _, files in os.walk(root):
+        if any(
+            name == LOG or fnmatch(name, "*_answer.json") or _SHOT.match(name) is not None for name in files
+        ):
+            yield Path(place)
+
+
 def read(folder: Path) -> FaraRun:
     """Read one trajectory. Raises `InputError` where it cannot be used at all."""
     answers = sorted(folder.glob("*_answer.json"))
     if len(answers) != 1:
-        raise InputError(f"{len(answers)} files named *_answer.json", where=str(folder), expected="one")
+        killed = "; a run that was killed leaves none" if not answers else ""
+        what = f"{len(answers) or 'no'} files named *_answer.json{killed}"
+        raise InputError(what, where=str(folder), expected="one")
     answer = _object(answers[0])
     data = _object(folder / TASK_DATA) if (folder / TASK_DATA).is_file() else {}
     times = _object(folder / TIMES) if (folder / TIMES).is_file() else {}
@@ -107,6 +122,8 @@ def read(folder: Path) -> FaraRun:
     extra = len(shots) - len(actions)
     if extra > 1 or extra < 0:
         notes.append(f"{len(actions)} actions and {len(shots)} screenshots")
+    if extra == 0 and end != "terminated" and actions and actions[-1].name != "terminate":
+        notes.append(f"{end}: no screenshot shows what the last action, {actions[-1].name[:60]}, led to")
     task = next((data[key] for key in ("task_proposal", "task_summary") if _said(data.get(key))), None)
     start = data.get("init_url")
     started = times.get("start_time")
@@ -198,7 +215,8 @@ def _texts(lines: list[dict[str, Any]]) -> list[FaraAction]:
                 arguments = {"text": match[2]}
             inner = arguments.get("action")
             name = inner if isinstance(inner, str) else match[1]
-            found.append(_action(name, arguments, None, thought))
+            url = line.get("url")
+            found.append(_action(name, arguments, url if _said(url) else None, thought))
             thought = None
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from pyrite.store.jsonl import append_lines, read_bounded, write_bytes, write_js
 VERIFY = '''"""There is no verifier: the end state of this task was not recorded."""
 print('{"pass": null, "cause": "verifier_says_unknown", "category": null, "diagnostics": {}}')
 '''
+MOST_PAGE = 150
+"""Characters of an address; as the released code has it."""
 _ENDED: Mapping[str, EndedBy] = {
     "terminated": "done",
     "over budget": "step_limit",
@@ -198,8 +201,19 @@ def _line(step: int, action: FaraAction, screen: str | None) -> ActionLine:
     else:
         said = json.dumps(arguments, ensure_ascii=False, sort_keys=True)
         fields = {"action": "raw", "text": f"{action.name} {said}"}
+    fields |= {"thought": action.thought, "page": None if action.url is None else page(action.url)}
     clean = json.loads(json.dumps(fields).encode("utf-8", "replace"))
-    return ActionLine(step=step, screen=screen, thought=action.thought, **clean)
+    return ActionLine(step=step, screen=screen, **clean)
+
+
+def page(url: str) -> str:
+    """An address without its query and fragment, at most 150 characters of it.
+
+    >>> page("https://shop.example/cart?id=7#top")
+    'https://shop.example/cart'
+    """
+    bare = re.split(r"[?#]", url.strip(), maxsplit=1)[0]
+    return f"{bare[:MOST_PAGE]}..." if len(bare) > MOST_PAGE else bare
 
 
 def _is_point(value: list[Any]) -> bool:

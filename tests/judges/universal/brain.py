@@ -154,13 +154,19 @@ class Brain:
         return {"reality_checks": [{"criterion_idx": i, "reality_notes": "as said"} for i in view.criteria]}
 
     def rescoring(self, view: View) -> Any:
-        return {"items": [grade(i, most) for i, (_, most) in view.criteria.items()]}
+        unseen = self.end_decides(view)
+        return {"items": [{**grade(i, most), **unseen} for i, (_, most) in view.criteria.items()]}
 
     def side_effects(self, view: View) -> Any:
         return {"reasoning": "nothing lasts", "requires_penalty": False, "penalty_criteria": []}
 
     def outcome(self, view: View) -> Any:
-        return {"primary_intent": "a kettle", "reasoning": "it is there", "output_success": True}
+        said = {"primary_intent": "a kettle", "reasoning": "it is there", "output_success": True}
+        return {**said, **self.end_decides(view)}
+
+    def end_decides(self, view: View) -> dict[str, bool]:
+        """The field that is asked for where the end of a run was not seen: it does not matter."""
+        return {"end_decides": False} if '"end_decides"' in view.text else {}
 
     def failures(self, view: View) -> Any:
         return {"reasoning": "no failure", "has_failure": False, "failure_points": []}

@@ -27,6 +27,8 @@ _END = b"IEND\xaeB`\x82"
 _ENDING = ("done", "fail", "answer")
 _ENDING_RAW = ("terminate", "stop_execution", "stop_and_answer_question", "finished")
 """How a foreign action begins that ends an episode: nothing changes after it."""
+_STILL = "pause_and_memorize_fact"
+"""How a foreign action begins that changes nothing but what the agent knows."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +75,29 @@ def ends(action: ViewAction) -> bool:
     return action.action in _ENDING or str(words).startswith(_ENDING_RAW)
 
 
+def open_end(evidence: Evidence, settings: Settings) -> int | None:
+    """The last step, where what it led to is part of the record and no screen shows it; else None.
+
+    So ends a run with a screen a step that was stopped on its way, for want of budget for instance.
+    """
+    last = evidence.actions[-1] if evidence.actions else None
+    if last is None or last.screen is not None or settings.frames == "pre-action":
+        return None
+    raw = str(last.parameters.get("text") or "").lstrip() if last.action == "raw" else ""
+    return None if ends(last) or raw.startswith(_STILL) else last.step
+
+
 def _missing(evidence: Evidence, settings: Settings) -> list[Fault]:
-    """Actions after which there is no screen, and what a budget kept out."""
+    """Actions that were taken on a screen that is not there, an end that is not, what a budget kept out."""
     left = evidence.left_out
     kept_out = set(left.screens) if left is not None else set()
     found = []
-    lost = [
-        action.step
-        for number, action in enumerate(evidence.actions)
-        if action.screen is None
-        and action.step not in kept_out
-        and not (number == len(evidence.actions) - 1 and ends(action))
-    ]
+    before_last = evidence.actions[:-1]
+    lost = [one.step for one in before_last if one.screen is None and one.step not in kept_out]
     if lost:
         found.append(Fault("frames", f"no screen after steps {_listed(lost)}", decisive=True))
+    if (step := open_end(evidence, settings)) is not None:
+        found.append(Fault("frames", f"no screen after step {step}, the last one"))
     if left is not None:
         for name, steps in (("screens after steps", left.screens), ("steps", left.actions)):
             if steps:

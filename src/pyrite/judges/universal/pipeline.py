@@ -31,7 +31,7 @@ from pyrite.judges.universal import (
     side_effects,
 )
 from pyrite.judges.universal.asking import Asker
-from pyrite.judges.universal.frames import Frame, Shots, frames
+from pyrite.judges.universal.frames import Frame, Shots, frames, open_end
 from pyrite.judges.universal.known import Known
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import (
@@ -114,7 +114,7 @@ class Verification:
         self._texts = texts
         shown, missing = frames(package.evidence, settings)
         self.found = Finding(shown, missing)
-        self._words = Words(package.evidence, len(shown))
+        self._words = Words(package.evidence, len(shown), open_end(package.evidence, settings))
 
     async def run(self) -> Finding:
         """Raises `CallError` where an endpoint gives no answers; all else is in what is found."""
@@ -299,7 +299,10 @@ class Verification:
         if not self._matters():
             votes = await _all(*(self._vote(graded, i) for i in range(self._settings.votes)))
             found.votes = list(votes)
-            found.voted = scoring.majority([None if one is None else one.success for one in votes])
+            found.voted = scoring.majority([None if one is None else one.said for one in votes])
+            if found.voted is None and any(one is not None and one.open for one in votes):
+                what = f"what step {self._words.open_end}, the last one, led to could decide it"
+                found.faults.append(Fault("outcome", what, decisive=True))
             found.outcome = found.voted
             if found.voted and graded.penalties is None:
                 found.outcome = None  # a side effect would make it a failure
