@@ -241,6 +241,11 @@ class ActionLine(Action):
     error: str | None = None
     page: str | None = None
     """Address of the page that the action was taken on."""
+    unknown: tuple[str, ...] | None = None
+    """Arguments that the agent's own action space does not have; none at all: the action is not in it.
+
+    None where there is nothing wrong with it, or the action space is not known.
+    """
 
     def visible_parameters(self) -> dict[str, Any]:
         """What the agent asked for: the action's own parameters, without bookkeeping or unknown keys."""
@@ -393,6 +398,9 @@ class Label(ForeignRecord):
 # --- evidence ----------------------------------------------------------------------------------
 
 
+_IMPORTED = ("page", "unknown")
+
+
 class ViewAction(Record):
     """An action as a judge may see it."""
 
@@ -404,14 +412,14 @@ class ViewAction(Record):
     """Index into `Evidence.images` of the screen after the action; None if not in the package."""
     page: str | None = None
     """Address of the page that the action was taken on; left out of the record where it is not known."""
+    unknown: tuple[str, ...] | None = None
+    """As in `ActionLine`."""
 
     @model_serializer(mode="wrap")
-    def _without_unknown_page(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """So packages without addresses are written as they always were."""
+    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """So packages without what importers alone know are written as they always were."""
         found: dict[str, Any] = write(self)
-        if self.page is None:
-            found.pop("page", None)
-        return found
+        return {key: value for key, value in found.items() if value is not None or key not in _IMPORTED}
 
 
 class LeftOut(Record):

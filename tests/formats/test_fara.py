@@ -119,6 +119,37 @@ def test_what_the_unseen_end_could_change_has_no_grade_and_no_outcome(
     assert "what step 4, the last one, led to could decide it" in line["reason"]
 
 
+def test_actions_and_arguments_that_fara_does_not_have_are_found_in_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    for name, inside in (("own", True), ("other", False)):
+        log = fara(tmp_path / "runs", name, (1, 2, 3, 4)) / "web_surfer.log"
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        lines[1]["arguments"] = {"action": "fly_to", "place": "Rome", "thoughts": "t"}
+        lines[3]["arguments"] |= {"foo": 1, "_call_id": "c"}
+        if not inside:  # an agent with actions of its own: what they are is not known
+            for line in lines[1::2]:
+                line["action"] = line["arguments"].pop("action")
+        log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+    asked = ["judge", str(bench), "--judge", "universal@model=m-1", "--condition", "E3-full+claim"]
+    with BrainServer(Brain()) as server:
+        assert run([*asked, "--base-url", server.url]) == 0
+    found = {one["episode_id"]: one["process"]["diagnosis"]["failures"] for one in verdicts(bench)}
+    points = [
+        (one["step_numbers"], one["error_code"], one["what_happened"])
+        for one in found[episode_id("own")]["failure_points"]
+    ]
+    assert points == [
+        ("1", "6.2", "there is no action 'fly_to'"),
+        ("2", "6.1", "left_click has no foo"),
+    ]
+    assert found[episode_id("own")]["failure_points"][0]["programmatic"] is True
+    assert found[episode_id("other")]["failure_points"] == []
+
+
 def verdicts(bench: Path) -> list[Any]:
     (path,) = (bench / "verdicts").glob("*.jsonl")
     return [json.loads(line) for line in path.read_text().splitlines()]

@@ -32,6 +32,10 @@ class Budget:
     """Of image files, each frame once."""
 
 
+WHOLE = Budget(1_000_000_000, 100_000_000_000)
+"""Of a condition that is not made for one request."""
+
+
 class Frame(NamedTuple):
     """A stored screen of a package, and the step that led to it (0: before the first one)."""
 

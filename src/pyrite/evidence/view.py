@@ -85,6 +85,7 @@ def view(bench: Bench, meta: Meta, instructions: Instructions) -> EpisodeView:
                 thought=line.thought,
                 screen=index,
                 page=line.page,
+                unknown=line.unknown,
             )
         )
     if not screens:

@@ -34,6 +34,21 @@ _TEXT_ACTION = re.compile(r"Action #\d+: executing tool '?([\w.]+)'? with argume
 _TEXT_THOUGHT = re.compile(r"Thought #\d+:\s*(.*)$", re.DOTALL)
 _THOUGHTS = ("screen_description", "state_description", "thoughts", "reasoning")
 _RENAMED = {"stop_execution": "terminate", "stop_and_answer_question": "terminate"}
+_POINT = frozenset({"coordinate"})
+ACTION_SPACE: Mapping[str, frozenset[str]] = {
+    "key": frozenset({"keys"}),
+    "type": _POINT | {"text", "press_enter", "delete_existing_text"},
+    "mouse_move": _POINT,
+    "left_click": _POINT,
+    "scroll": _POINT | {"pixels"},
+    "visit_url": frozenset({"url"}),
+    "web_search": frozenset({"query"}),
+    "history_back": frozenset(),
+    "pause_and_memorize_fact": frozenset({"fact"}),
+    "wait": frozenset({"time"}),
+    "terminate": frozenset({"status", "answer"}),
+}
+"""Fara's actions and their arguments. Other agents of the same log have other ones, not known here."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,8 @@ class FaraAction:
     """How it described the screen, and why it did what it did."""
     url: str | None = None
     """Of the page before the action."""
+    unknown: tuple[str, ...] | None = None
+    """As in `records.ActionLine`."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +214,16 @@ def _action(
     said = [str(arguments[key]) for key in _THOUGHTS if arguments.get(key)]
     kept = {key: value for key, value in arguments.items() if key not in {*_THOUGHTS, "action"}}
     thought = thought or ("\n".join(said) if said else None)
-    return FaraAction(_RENAMED.get(name, name), kept, thought, url)
+    name = _RENAMED.get(name, name)
+    own = isinstance(arguments.get("action"), str)  # so Fara logs; other agents name the action beside
+    return FaraAction(name, kept, thought, url, _unknown(name, kept) if own else None)
+
+
+def _unknown(name: str, arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What Fara's action space does not have."""
+    if name not in ACTION_SPACE:
+        return ()
+    return tuple(sorted(set(arguments) - ACTION_SPACE[name] - {"_call_id"})) or None
 
 
 def _texts(lines: list[dict[str, Any]]) -> list[FaraAction]:

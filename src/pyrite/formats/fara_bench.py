@@ -202,6 +202,7 @@ def _line(step: int, action: FaraAction, screen: str | None) -> ActionLine:
         said = json.dumps(arguments, ensure_ascii=False, sort_keys=True)
         fields = {"action": "raw", "text": f"{action.name} {said}"}
     fields |= {"thought": action.thought, "page": None if action.url is None else page(action.url)}
+    fields["unknown"] = None if action.unknown is None else [one[:100] for one in action.unknown[:20]]
     clean = json.loads(json.dumps(fields).encode("utf-8", "replace"))
     return ActionLine(step=step, screen=screen, **clean)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyrite.judges.client.base import Text
@@ -18,6 +18,10 @@ from pyrite.judges.universal.words import Words
 
 _LISTS = ("analyses", "analysis", "criteria", "results", "evidence", "items")
 """What models call the list."""
+MOST_PAIRS = 16
+"""Notes that one call asks for where a picture stands at several places: more would not fit an answer."""
+Pair = tuple[int, int]
+"""Number of a screen, number of a criterion."""
 
 
 def wanted(groups: Sequence[Sequence[int]]) -> dict[int, list[int]]:
@@ -29,50 +33,71 @@ def wanted(groups: Sequence[Sequence[int]]) -> dict[int, list[int]]:
     return found
 
 
-def together(asked: Mapping[int, Sequence[int]], frames: Sequence[Frame]) -> dict[int, list[int]]:
-    """The same with screens of the same pixels put together, under the number of the first of them."""
-    found: dict[int, set[int]] = {}
-    for number, criteria in asked.items():
-        found.setdefault(frames[number].first, set()).update(criteria)
-    return {number: sorted(criteria) for number, criteria in found.items()}
+@dataclass(frozen=True)
+class Place:
+    """A screen, and the criteria that it was selected for."""
+
+    frame: Frame
+    criteria: tuple[int, ...]
+
+
+def together(asked: Mapping[int, Sequence[int]], frames: Sequence[Frame]) -> list[list[Place]]:
+    """What is asked in one call: a screen, with the places where the same pixels stand again.
+
+    A picture is sent once, but noted at each of its places, held against what was done by then. A call
+    has at most `MOST_PAIRS` notes, or one place.
+    """
+    found: list[list[Place]] = []
+    last: dict[int, int] = {}
+    for number in sorted(asked, key=lambda one: (frames[one].first, one)):
+        place = Place(frames[number], tuple(sorted(set(asked[number]))))
+        call = last.get(frames[number].first)
+        pairs = 0 if call is None else sum(len(one.criteria) for one in found[call])
+        if call is None or pairs + len(place.criteria) > MOST_PAIRS:
+            last[frames[number].first] = len(found)
+            found.append([place])
+        else:
+            found[call].append(place)
+    return found
 
 
 async def look(
     asker: Asker,
     words: Words,
     rubric: Rubric,
-    frame: Frame,
-    criteria: Sequence[int],
+    places: Sequence[Place],
     shots: Shots,
     text: str | None,
     settings: Settings,
-) -> dict[int, Seen | StepFailed]:
-    """Criterion -> what the screen shows about it, or why that is not known.
+) -> dict[Pair, Seen | StepFailed]:
+    """Number of the screen, criterion -> what it shows about it there, or why that is not known.
 
     A screen whose answer for all criteria at once cannot be used is asked about one at a time.
     """
+    pairs = [(place, one) for place in places for one in place.criteria]
+    keys = [(place.frame.number, one) for place, one in pairs]
     try:
-        found = await _ask(asker, words, rubric, frame, criteria, shots, text, settings)
+        found = await _ask(asker, words, rubric, places, shots, text, settings)
     except StepFailed as exc:
-        if len(criteria) == 1:
-            return {criteria[0]: exc}
-        alone = [_alone(asker, words, rubric, frame, one, shots, text, settings) for one in criteria]
-        return dict(zip(criteria, await asyncio.gather(*alone), strict=True))
-    return dict(zip(criteria, found, strict=True))
+        if len(pairs) == 1:
+            return {keys[0]: exc}
+        each = [Place(place.frame, (one,)) for place, one in pairs]
+        alone = [_alone(asker, words, rubric, one, shots, text, settings) for one in each]
+        return dict(zip(keys, await asyncio.gather(*alone), strict=True))
+    return dict(zip(keys, found, strict=True))
 
 
 async def _alone(
     asker: Asker,
     words: Words,
     rubric: Rubric,
-    frame: Frame,
-    criterion: int,
+    place: Place,
     shots: Shots,
     text: str | None,
     settings: Settings,
 ) -> Seen | StepFailed:
     try:
-        return (await _ask(asker, words, rubric, frame, [criterion], shots, text, settings))[0]
+        return (await _ask(asker, words, rubric, [place], shots, text, settings))[0]
     except StepFailed as exc:
         return exc
 
@@ -81,29 +106,72 @@ async def _ask(
     asker: Asker,
     words: Words,
     rubric: Rubric,
-    frame: Frame,
-    criteria: Sequence[int],
+    places: Sequence[Place],
     shots: Shots,
     text: str | None,
     settings: Settings,
 ) -> list[Seen]:
-    head = f"{words.task()}\n\n{words.answer()}"
-    if settings.near >= len(words.evidence.actions):
-        head += f"\n\n{words.history()}"
+    head = [words.task(), words.answer()]
+    if 2 * settings.near >= len(words.evidence.actions):
+        head.append(words.history())
     else:
-        head += f"\n\n{words.near(frame.after, settings.near)}"
+        head += [words.near(one.frame.after, settings.near, _name(one) * (len(places) > 1)) for one in places]
+    criteria = sorted({one for place in places for one in place.criteria})
+    tail = words.criteria(rubric.criteria, criteria, points=False)
+    first = places[0]
+    if len(places) > 1:
+        tail += f"\n\n{_several(places)}"
+    numbers = ",".join(f"{one.frame.number + 1:04d}" for one in places)
     about = ",".join(str(one) for one in criteria)
     return await asker.ask(
         "evidence",
         [
-            Text(head),
-            *screen(words, frame, shots, text),
-            Text(words.criteria(rubric.criteria, criteria, points=False)),
+            Text("\n\n".join(head)),
+            *screen(words, first.frame, shots, text, also=[one.frame.number for one in places[1:]]),
+            Text(tail),
         ],
-        lambda body: read(body, rubric, criteria, frame.number),
-        schema=_schema(rubric, criteria),
-        about=f"screen {frame.number + 1:04d} criteria {about}",
+        lambda body: _read(body, rubric, places),
+        schema=_schema_of(rubric, places),
+        about=f"screen {numbers} criteria {about}",
     )
+
+
+def _name(place: Place) -> str:
+    return f"screen {place.frame.number + 1}"
+
+
+def _several(places: Sequence[Place]) -> str:
+    """What to do with one picture that stands at several places of the record."""
+    lines = ["The same picture stands at several places of the record:"]
+    for one in places:
+        after = "at the start" if one.frame.after is None else f"after step {one.frame.after}"
+        lines.append(f"- {_name(one)}, {after}: criteria {', '.join(map(str, one.criteria))}")
+    form = ", ".join(f'"screen_{one.frame.number + 1}": {{"criterion_…": …}}' for one in places)
+    lines.append(
+        "Hold it, at each place, against what the agent had done by then. The entries of a place stand under "
+        f"its screen: {{{form}}}"
+    )
+    return "\n".join(lines)
+
+
+def _read(body: Any, rubric: Rubric, places: Sequence[Place]) -> list[Seen]:
+    """The notes of all places, in order. Raises `Unusable`."""
+    if len(places) == 1:
+        return read(body, rubric, places[0].criteria, places[0].frame.number)
+    whole, found = reading.an_object(body), []
+    for one in places:
+        key = f"screen_{one.frame.number + 1}"
+        if key not in whole:
+            raise Unusable(f"{key} is missing")
+        found += read(whole[key], rubric, one.criteria, one.frame.number)
+    return found
+
+
+def _schema_of(rubric: Rubric, places: Sequence[Place]) -> dict[str, Any]:
+    if len(places) == 1:
+        return _schema(rubric, places[0].criteria)
+    named = {f"screen_{one.frame.number + 1}": _schema(rubric, one.criteria) for one in places}
+    return reading.shape(named)
 
 
 def read(body: Any, rubric: Rubric, criteria: Sequence[int], number: int) -> list[Seen]:
@@ -161,16 +229,12 @@ def _schema(rubric: Rubric, criteria: Sequence[int]) -> dict[str, Any]:
 
 
 def spread(
-    asked: Mapping[int, Sequence[int]],
-    frames: Sequence[Frame],
-    found: Mapping[int, Mapping[int, Seen | StepFailed]],
-    criteria: int,
+    asked: Mapping[int, Sequence[int]], found: Mapping[Pair, Seen | StepFailed], criteria: int
 ) -> list[list[Seen]]:
-    """By criterion, in the order of selection; a screen that is shown again has what the first has."""
+    """By criterion, in the order of selection."""
     by_criterion: list[list[Seen]] = [[] for _ in range(criteria)]
     for number, wanted_here in asked.items():
         for index in wanted_here:
-            one = found[frames[number].first][index]
-            if isinstance(one, Seen):
-                by_criterion[index].append(replace(one, screen=number))
+            if isinstance(one := found[number, index], Seen):
+                by_criterion[index].append(one)
     return by_criterion

@@ -24,6 +24,7 @@ from pyrite.store.images import png_size, read_image
 
 _END = b"IEND\xaeB`\x82"
 """How a PNG ends."""
+OUT_OF_ROOM = "left out for want of room"
 _ENDING = ("done", "fail", "answer")
 _ENDING_RAW = ("terminate", "stop_execution", "stop_and_answer_question", "finished")
 """How a foreign action begins that ends an episode: nothing changes after it."""
@@ -101,8 +102,8 @@ def _missing(evidence: Evidence, settings: Settings) -> list[Fault]:
     if left is not None:
         for name, steps in (("screens after steps", left.screens), ("steps", left.actions)):
             if steps:
-                what = f"left out for want of room: {name} {_listed(steps)}"
-                more = "" if settings.blind else "; left_out=told judges without them"
+                what = f"{OUT_OF_ROOM}: {name} {_listed(steps)}"
+                more = "" if settings.blind else "; E3-whole has them, left_out=told judges without them"
                 found.append(Fault("frames", what + more, decisive=not settings.blind))
     return found
 

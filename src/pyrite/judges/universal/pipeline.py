@@ -218,23 +218,22 @@ class Verification:
 
     async def _evidence(self, asked: dict[int, list[int]]) -> None:
         found, (asker, words, rubric) = self.found, self._known
-        calls = evidence.together(asked, found.frames)
         answers = await _all(
             *(
                 evidence.look(
-                    asker, words, rubric, one, criteria, self._shots, self._text(one), self._settings
+                    *(asker, words, rubric, places, self._shots),
+                    self._text(places[0].frame),
+                    self._settings,
                 )
-                for number, criteria in calls.items()
-                for one in [found.frames[number]]
+                for places in evidence.together(asked, found.frames)
             )
         )
-        by_first = dict(zip(calls, answers, strict=True))
-        found.seen = evidence.spread(asked, found.frames, by_first, len(rubric.criteria))
-        for by_criterion in by_first.values():
-            for index, one in by_criterion.items():
-                if isinstance(one, StepFailed):
-                    found.ungraded.add(index)
-                    self._fail(one, halt=False, criteria=(index,))
+        noted = {pair: one for answer in answers for pair, one in answer.items()}
+        found.seen = evidence.spread(asked, noted, len(rubric.criteria))
+        for (_, index), one in noted.items():
+            if isinstance(one, StepFailed):
+                found.ungraded.add(index)
+                self._fail(one, halt=False, criteria=(index,))
 
     async def _grade(self) -> None:
         """4.5, 5, 6 and 7."""

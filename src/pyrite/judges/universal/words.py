@@ -90,8 +90,11 @@ class Words:
             "Grade by what is known."
         )
 
-    def near(self, after: int | None, most: int) -> str:
-        """The actions before and after a screen, so many each way; how many more there are is told."""
+    def near(self, after: int | None, most: int, name: str = "") -> str:
+        """The actions before and after a screen, so many each way; how many more there are is told.
+
+        `name`: which screen, where those around others stand beside them.
+        """
         actions = self.evidence.actions
         if len(actions) <= 2 * most:
             return self.history()
@@ -102,6 +105,7 @@ class Words:
         log = "\n".join(_action(one) for one in actions[low:high])
         told = f"{low} actions before these and {len(actions) - high} after them are not repeated here."
         end = self._end() if high == len(actions) else ""
+        told = f"Around {name}: {told}" if name else told
         return f"{told}\n{block('actions of the agent', log, self.sign)}{self._pages()}{end}"
 
     def answer(self) -> str:
