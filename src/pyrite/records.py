@@ -13,11 +13,9 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     StringConstraints,
     ValidationInfo,
     field_validator,
-    model_serializer,
     model_validator,
 )
 
@@ -133,8 +131,7 @@ class StateSpec(Record):
     name: str
     kind: Literal["good", "harmless", "bad"]
     outcome: Outcome
-    category: tuple[str, ...] = ()
-    """For a bad state: the candidates that verify.py must name, in any order."""
+    category: tuple[str, ...] = ()  # of a bad state: the candidates that verify.py must name, in any order
 
 
 class Limits(Record):
@@ -234,18 +231,12 @@ class ActionLine(Action):
     """One line of actions.jsonl: an action, and the screen after it."""
 
     step: int = Field(ge=1)
-    screen: str | None = None
-    """Path of the screen after the action, relative to the episode folder."""
+    screen: str | None = None  # path of the one after the action, relative to the episode folder
     thought: str | None = None
     at: str | None = None
     error: str | None = None
-    page: str | None = None
-    """Address of the page that the action was taken on."""
-    unknown: tuple[str, ...] | None = None
-    """Arguments that the agent's own action space does not have; none at all: the action is not in it.
-
-    None where there is nothing wrong with it, or the action space is not known.
-    """
+    page: str | None = None  # address of the page that the action was taken on
+    unknown: tuple[str, ...] | None = None  # arguments not in the agent's action space; (): nor is the action
 
     def visible_parameters(self) -> dict[str, Any]:
         """What the agent asked for: the action's own parameters, without bookkeeping or unknown keys."""
@@ -330,8 +321,7 @@ class Replay(Record):
 
     at: str
     image: str
-    outcomes: dict[str, str]
-    """State name -> observed outcome."""
+    outcomes: dict[str, str]  # state name -> observed outcome
 
 
 class Truth(Record):
@@ -398,9 +388,6 @@ class Label(ForeignRecord):
 # --- evidence ----------------------------------------------------------------------------------
 
 
-_IMPORTED = ("page", "unknown")
-
-
 class ViewAction(Record):
     """An action as a judge may see it."""
 
@@ -408,18 +395,11 @@ class ViewAction(Record):
     action: str
     parameters: dict[str, Any] = {}
     thought: str | None = None
-    screen: int | None = None
-    """Index into `Evidence.images` of the screen after the action; None if not in the package."""
-    page: str | None = None
-    """Address of the page that the action was taken on; left out of the record where it is not known."""
-    unknown: tuple[str, ...] | None = None
-    """As in `ActionLine`."""
-
-    @model_serializer(mode="wrap")
-    def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """So packages without what importers alone know are written as they always were."""
-        found: dict[str, Any] = write(self)
-        return {key: value for key, value in found.items() if value is not None or key not in _IMPORTED}
+    screen: int | None = None  # of the one after it, in `Evidence.images`; None if not in the package
+    page: str | None = Field(default=None, exclude_if=lambda v: v is None)
+    unknown: tuple[str, ...] | None = Field(
+        default=None, exclude_if=lambda v: v is None
+    )  # both as in `ActionLine`
 
 
 class LeftOut(Record):

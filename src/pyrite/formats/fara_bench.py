@@ -124,7 +124,7 @@ def _write(
             expected="task_data.json with task_proposal, or --tasks FILE",
         )
     if not run.screenshots or run.screenshots[0] is None:
-        why = f": {run.notes[0]}" if run.notes else ""
+        why = f": {'; '.join(run.notes)}" if run.notes else ""
         raise InputError(f"the first screenshot is not there{why}", expected="screenshot_1.png")
     done.ends[run.end] = done.ends.get(run.end, 0) + 1
     if run.notes:
