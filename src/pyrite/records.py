@@ -396,10 +396,8 @@ class ViewAction(Record):
     parameters: dict[str, Any] = {}
     thought: str | None = None
     screen: int | None = None  # of the one after it, in `Evidence.images`; None if not in the package
-    page: str | None = Field(default=None, exclude_if=lambda v: v is None)
-    unknown: tuple[str, ...] | None = Field(
-        default=None, exclude_if=lambda v: v is None
-    )  # both as in `ActionLine`
+    page: str | None = Field(default=None, exclude_if=lambda v: v is None)  # as in `ActionLine`
+    unknown: tuple[str, ...] | None = Field(default=None, exclude_if=lambda v: v is None)
 
 
 class LeftOut(Record):
