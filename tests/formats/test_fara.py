@@ -357,7 +357,7 @@ def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     assert set(known) == {"x", "y"}
     found = rubric_of(known, "y")
     assert isinstance(found, Rubric)
-    assert found.criteria[0].name == "a\u2028b"
+    assert found.criteria[0].name == "a b"
 
 
 def test_two_rubrics_for_one_task_are_refused(tmp_path: Path) -> None:
@@ -485,7 +485,10 @@ def test_score_files_in_the_released_layout(
     assert (body["is_success"], body["outcome_success"], body["rubric_is_success"]) == (0, False, 1)
     assert body["final_answer"] == "<no_answer>"
     assert body["success_criterion"] == "outcome"
-    assert body["rubric_first_point_of_failure"]["first_failure_summary"] == "[3.5] Incomplete: text"
+    assert (
+        body["rubric_first_point_of_failure"]["first_failure_summary"]
+        == "[3.5] Incomplete task execution: text"
+    )
     assert body["error_taxonomy"]["task_verification"]["is_invalid"] is False
     process = [*("export", str(judged), "--to", "fara", "--judge", LABEL), "-o", str(tmp_path / "p")]
     assert run([*process, "--success", "process"]) == 0
@@ -541,6 +544,34 @@ def test_diagnose_tells_codes_runs_and_budgets(judged: Path, capsys: pytest.Capt
     assert "2 verdicts on aborted runs not counted" in text
     assert "SD over 2 runs: score 0.000" in text
     assert run(["diagnose", str(judged), "--judge", "vlm"]) == 2
+
+
+def test_an_imported_bench_is_reported_by_what_people_say(
+    judged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no end state: a plain sentence says what to do, and after a label it works."""
+    for verb in ("report", "measure", "outcomes"):
+        assert run([verb, str(judged)]) == 2
+        said = capsys.readouterr().err
+        assert "all 3 episodes here were imported: no end state was recorded" in said
+        assert "pyrite diagnose for what a judge says" in said
+        assert f"next: pyrite label {judged}/episodes/ep_" in said
+    for name, outcome in (("t1", "pass"), ("t2", "fail")):
+        episode = str(judged / "episodes" / episode_id(name))
+        assert run(["label", episode, "--outcome", outcome, "--annotator", "ana"]) == 0
+    capsys.readouterr()
+    assert run(["measure", str(judged), "--truth", "labels", "--json"]) == 0
+    assert run(["report", str(judged), "--truth", "labels"]) == 0
+    body = json.loads((judged / "report.json").read_text())
+    assert body["truth_from"] == "labels"
+    assert body["options"]["truth"] == "labels"
+    (block,) = body["process"]
+    assert block["agents"]["fara-7b"]["process_score"] == 1.0
+    assert block["over_budget"]["over"]["fail"] == {"success": 0, "failure": 1, "none": 0}
+    page = (judged / "report.html").read_text()
+    assert '<section id="process">' in page
+    assert "2 on aborted runs not counted" in page
+    assert "what people say" in page
 
 
 def test_an_imported_package_never_shows_whose_it_is(judged: Path) -> None:

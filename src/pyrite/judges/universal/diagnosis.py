@@ -75,7 +75,7 @@ def read_failures(body: Any, last: int) -> dict[str, Any]:
                 "step_numbers": steps,
                 "error_code": code,
                 "error_category": FAMILIES[code[0]],
-                "error_type": reading.text(item, "error_type"),
+                "error_type": CODES[code][0],
                 **{key: reading.text(item, key) for key in _FIELDS},
             }
         )
