@@ -49,7 +49,7 @@ def process_of_bench(
             "no verdict with a process" + (f" of {judge}" if judge else ""),
             where=str(bench.root),
             expected=", ".join(known) or "verdicts of the judge universal",
-            next=f"pyrite judge {bench.root} --judge universal@model=NAME --condition E3-full+claim",
+            next=f"pyrite judge {bench.root} --judge universal@model=NAME --condition E3-whole+claim",
         )
     told = _outcomes(bench, truth)
     agents = {name: meta.agent.name for name, meta in about.items()}

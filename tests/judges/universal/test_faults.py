@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.judges.universal.brain import KETTLE, Brain, Script, View, grade, item, said
+from tests.judges.universal.brain import KETTLE, Brain, Script, View, grade, item
+from tests.judges.universal.brain import said as text_of
 from tests.judges.universal.records import judged, package
 
 from pyrite.errors import InputError
@@ -309,7 +310,7 @@ def test_a_rubric_that_could_not_be_looked_through_is_written_another_way(tmp_pa
     assert process_of(reply)["halted"] == "dependencies round 2"
     steps = calls.steps()
     assert (steps["rubric"], steps["dependencies"]) == (2, 10)
-    assert len({(one.system, said(one)) for one in calls.sent}) == len(calls.sent)
+    assert len({(one.system, text_of(one)) for one in calls.sent}) == len(calls.sent)
 
 
 def test_a_name_of_two_lines_is_one_line(tmp_path: Path) -> None:
