@@ -276,14 +276,18 @@ def gate(
     )
 
 
-def report(root: Path, *, seed: int | None = None, force: bool = False) -> Written:
-    """Measure, and write report.json and one self-contained report.html."""
+def report(root: Path, *, seed: int | None = None, truth: str = "verifier", force: bool = False) -> Written:
+    """Measure, and write report.json and one self-contained report.html.
+
+    `truth` is verifier, or labels for what people say.
+    """
     bench = Bench(root)
-    result = measure(root, seed=seed)
+    result = measure(root, seed=seed, truth=truth)
     with bench.exclusive():
         order = [task_id for _, task_id in Lookup(bench)]
-        options = figures.unusual(bench, seed)
-        gated, no_gate = _gated(root)
+        options = figures.unusual(bench, seed) | ({"truth": truth} if truth != "verifier" else {})
+        of_people = "the gate holds judges against the verifier, and this report is of what people say"
+        gated, no_gate = _gated(root) if truth == "verifier" else (None, of_people)
         return reporting.write(
             bench, result, options=options, order=order, gated=gated, no_gate=no_gate, force=force
         )

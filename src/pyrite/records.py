@@ -121,8 +121,7 @@ class StateSpec(Record):
     name: str
     kind: Literal["good", "harmless", "bad"]
     outcome: Outcome
-    category: tuple[str, ...] = ()
-    """For a bad state: the candidates that verify.py must name, in any order."""
+    category: tuple[str, ...] = ()  # of a bad state: the candidates that verify.py must name, in any order
 
 
 class Limits(Record):
@@ -223,11 +222,12 @@ class ActionLine(Action):
     """One line of actions.jsonl: an action, and the screen after it."""
 
     step: int = Field(ge=1)
-    screen: str | None = None
-    """Path of the screen after the action, relative to the episode folder."""
+    screen: str | None = None  # path of the one after the action, relative to the episode folder
     thought: str | None = None
     at: str | None = None
     error: str | None = None
+    page: str | None = None  # address of the page that the action was taken on
+    unknown: tuple[str, ...] | None = None  # arguments not in the agent's action space; (): nor is the action
 
     def visible_parameters(self) -> dict[str, Any]:
         """What the agent asked for: the action's own parameters, without bookkeeping or unknown keys."""
@@ -320,8 +320,7 @@ class Replay(Record):
 
     at: str
     image: str
-    outcomes: dict[str, str]
-    """State name -> observed outcome."""
+    outcomes: dict[str, str]  # state name -> observed outcome
 
 
 class Truth(Record):
@@ -395,8 +394,9 @@ class ViewAction(Record):
     action: str
     parameters: dict[str, Any] = {}
     thought: str | None = None
-    screen: int | None = None
-    """Index into `Evidence.images` of the screen after the action; None if not in the package."""
+    screen: int | None = None  # of the one after it, in `Evidence.images`; None if not in the package
+    page: str | None = Field(default=None, exclude_if=lambda v: v is None)  # as in `ActionLine`
+    unknown: tuple[str, ...] | None = Field(default=None, exclude_if=lambda v: v is None)
 
 
 class LeftOut(Record):

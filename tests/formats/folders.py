@@ -24,7 +24,10 @@ def fara(
     task: str | None = TASK,
     **more: Any,
 ) -> Path:
-    """One folder; an action after each frame (or so many), the last of them ends it."""
+    """One folder; an action on each frame (or so many). With an answer the last one gives it.
+
+    Without one the run was stopped on its way: its last action is one like the others.
+    """
     folder = root / name
     folder.mkdir(parents=True)
     for number, shade in enumerate(frames, 1):
@@ -32,7 +35,7 @@ def fara(
     count = len(frames) if actions is None else actions
     lines: list[dict[str, Any]] = []
     for step in range(1, count + 1):
-        last = step == count
+        last = step == count and answer is not None
         tool = "stop_and_answer_question" if last else "left_click"
         arguments: dict[str, Any] = {"answer": answer} if last else {"coordinate": [step, 5]}
         lines += _text(step, tool, arguments) if text_log else _structured(step, tool, arguments)

@@ -59,6 +59,155 @@ def test_three_ends(tmp_path: Path) -> None:
     assert (again.new, again.kept) == ([], 3)
 
 
+def over_budget(root: Path) -> Path:
+    """A run as fara leaves it: four actions on four screenshots, the last of them a click like the others."""
+    folder = fara(root, "over", (1, 2, 3, 4), answer=None)
+    said = [json.loads(line) for line in (folder / "web_surfer.log").read_text().splitlines()]
+    assert [one["arguments"]["action"] for one in said if one["action"]] == ["left_click"] * 4
+    return folder
+
+
+@pytest.mark.parametrize("options", ["", ",frames=pre-action", ",mode=economical"])
+def test_a_run_over_its_budget_is_graded_though_its_end_was_not_recorded(
+    options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    over_budget(tmp_path / "runs")
+    bench = tmp_path / "bench"
+    found = import_runs(tmp_path / "runs", bench)
+    assert found.notes == {
+        "over": ["over budget: no screenshot shows what the last action, left_click, led to"]
+    }
+    asked = ["judge", str(bench), "--judge", f"universal@model=m-1{options}", "--condition", "E3-full+claim"]
+
+    def outcome(view: Any) -> Any:
+        return {**Brain().outcome(view), "output_success": False}
+
+    with BrainServer(Brain(rules={"outcome": outcome})) as server:
+        assert run([*asked, "--base-url", server.url]) == 0
+        assert server.count["relevance"] == 4
+    (line,) = verdicts(bench)
+    assert (line["verdict"], line["process"]["outcome"], line["score"]) == ("failure", False, 1.0)
+    told = [one["what"] for one in line["process"]["faults"]]
+    assert told == ([] if "pre-action" in options else ["no screen after step 4, the last one"])
+
+
+def test_what_the_unseen_end_could_change_has_no_grade_and_no_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    over_budget(tmp_path / "runs")
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+
+    def rescoring(view: Any) -> Any:
+        body = Brain().rescoring(view)
+        body["items"][1] |= {"end_decides": True, "post_image_earned_points": 0}
+        return body
+
+    def outcome(view: Any) -> Any:
+        return {**Brain().outcome(view), "output_success": False, "end_decides": True}
+
+    asked = ["judge", str(bench), "--judge", "universal@model=m-1", "--condition", "E3-full+claim"]
+    with BrainServer(Brain(rules={"rescoring": rescoring, "outcome": outcome})) as server:
+        assert run([*asked, "--base-url", server.url]) == 3
+    (line,) = verdicts(bench)
+    process = line["process"]
+    assert (line["verdict"], process["outcome"], process["score"]) == ("uncertain", None, None)
+    assert process["bounds"] == [pytest.approx(4 / 6), 1.0]
+    assert [one["earned"] for one in process["rubric"]["criteria"]] == [3, None, 1]
+    assert "what step 4, the last one, led to could decide it" in line["reason"]
+
+
+def test_actions_and_arguments_that_fara_does_not_have_are_found_in_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    for name, inside in (("own", True), ("other", False)):
+        log = fara(tmp_path / "runs", name, (1, 2, 3, 4)) / "web_surfer.log"
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        lines[1]["arguments"] = {"action": "fly_to", "place": "Rome", "thoughts": "t"}
+        lines[3]["arguments"] |= {"foo": 1, "_call_id": "c"}
+        if not inside:  # an agent with actions of its own: what they are is not known
+            for line in lines[1::2]:
+                line["action"] = line["arguments"].pop("action")
+        log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+    asked = ["judge", str(bench), "--judge", "universal@model=m-1", "--condition", "E3-full+claim"]
+    with BrainServer(Brain()) as server:
+        assert run([*asked, "--base-url", server.url]) == 0
+    found = {one["episode_id"]: one["process"]["diagnosis"]["failures"] for one in verdicts(bench)}
+    points = [
+        (one["step_numbers"], one["error_code"], one["what_happened"])
+        for one in found[episode_id("own")]["failure_points"]
+    ]
+    assert points == [
+        ("1", "6.2", "there is no action 'fly_to'"),
+        ("2", "6.1", "left_click has no foo"),
+    ]
+    assert found[episode_id("own")]["failure_points"][0]["programmatic"] is True
+    assert found[episode_id("other")]["failure_points"] == []
+
+
+def verdicts(bench: Path) -> list[Any]:
+    (path,) = (bench / "verdicts").glob("*.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_folder_without_an_answer_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that was killed leaves its log and screenshots and no answer; one may have screenshots alone."""
+    root = tmp_path / "runs"
+    fara(root, "good")
+    (fara(root, "killed") / "killed_final_answer.json").unlink()
+    bare = fara(root / "deep", "bare")
+    for name in ("bare_final_answer.json", "web_surfer.log", "task_data.json", "times.json"):
+        (bare / name).unlink()
+    asked = ["import", str(root), "-o", str(tmp_path / "bench")]
+    assert run(asked) == 3
+    said = capsys.readouterr().out
+    assert "imported 1 episode" in said
+    for name in ("killed", "deep/bare"):
+        assert f"broken   {name}: " in said
+    assert said.count("no files named *_answer.json; a run that was killed leaves none") == 2
+    assert run([*asked, "--json"]) == 3
+    assert set(json.loads(capsys.readouterr().out)["broken"]) == {"killed", "deep/bare"}
+
+
+def test_addresses_of_pages_reach_the_prompts_and_descriptions_where_thoughts_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYRITE_CACHE", str(tmp_path / "cache"))
+    log = fara(tmp_path / "runs", "t1", (1, 2, 3)) / "web_surfer.log"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    lines[1]["url"] = "https://other.example/kettles?q=secret#top"
+    lines[1]["arguments"] |= {"screen_description": "a list of kettles", "reasoning": "the cheapest"}
+    lines[3]["url"] = "https://shop.example/" + "a" * 300
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    bench = tmp_path / "bench"
+    import_runs(tmp_path / "runs", bench)
+    for condition, thoughts in (("E3-full+claim", False), ("E3-full+claim+thoughts", True)):
+        seen: dict[str, str] = {}
+
+        def keep(step: str, seen: dict[str, str] = seen) -> Any:
+            def rule(view: Any) -> Any:
+                seen[step] = view.text
+                return getattr(Brain(), step)(view)
+
+            return rule
+
+        steps = ("relevance", "actions_only", "evidence", "rescoring", "outcome", "failures")
+        asked = ["judge", str(bench), "--judge", "universal@model=m-1", "--condition", condition]
+        with BrainServer(Brain(rules={step: keep(step) for step in steps})) as server:
+            assert run([*asked, "--base-url", server.url]) == 0
+        assert "other.example" not in seen.pop("relevance")
+        for text in seen.values():
+            assert 'state 1: "https://other.example/kettles"\nstep 1: click {"x": 1.0, "y": 5.0}' in text
+            assert f'state 2: "https://shop.example/{"a" * 129}..."' in text
+            assert "secret" not in text
+            assert ("a list of kettles" in text, "the cheapest" in text) == (thoughts, thoughts)
+
+
 def test_an_episode_of_it_is_whole(tmp_path: Path) -> None:
     fara(tmp_path / "runs", "t1", (1, 2, 3, 4), actions=3)
     import_runs(tmp_path / "runs", tmp_path / "bench", agent="fara-7b")
@@ -185,7 +334,7 @@ def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
     assert set(known) == {"x", "y"}
     found = rubric_of(known, "y")
     assert isinstance(found, Rubric)
-    assert found.criteria[0].name == "a\u2028b"
+    assert found.criteria[0].name == "a b"
 
 
 def test_two_rubrics_for_one_task_are_refused(tmp_path: Path) -> None:
@@ -280,7 +429,8 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         }
 
     def outcome(view: Any) -> Any:
-        return {"primary_intent": "p", "reasoning": "r", "output_success": "39 dollars" in view.text}
+        said = {"primary_intent": "p", "reasoning": "r", "output_success": "39 dollars" in view.text}
+        return {**said, **Brain().end_decides(view)}
 
     with BrainServer(Brain(rules={"failures": failures, "outcome": outcome})) as server:
         code = run(
@@ -312,7 +462,10 @@ def test_score_files_in_the_released_layout(
     assert (body["is_success"], body["outcome_success"], body["rubric_is_success"]) == (0, False, 1)
     assert body["final_answer"] == "<no_answer>"
     assert body["success_criterion"] == "outcome"
-    assert body["rubric_first_point_of_failure"]["first_failure_summary"] == "[3.5] Incomplete: text"
+    assert (
+        body["rubric_first_point_of_failure"]["first_failure_summary"]
+        == "[3.5] Incomplete task execution: text"
+    )
     assert body["error_taxonomy"]["task_verification"]["is_invalid"] is False
     process = [*("export", str(judged), "--to", "fara", "--judge", LABEL), "-o", str(tmp_path / "p")]
     assert run([*process, "--success", "process"]) == 0
@@ -341,19 +494,20 @@ def test_no_outcome_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_diagnose_tells_codes_runs_and_budgets(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diagnose", str(judged), "--json"]) == 0
     (block,) = json.loads(capsys.readouterr().out)["process"]
-    assert (block["judge"], block["verdicts"], block["undecided"]) == (LABEL, 6, 0)
+    assert (block["judge"], block["verdicts"], block["undecided"]) == (LABEL, 4, 0)
+    assert block["aborted"] == 2
     assert block["agents"]["fara-7b"]["process_score"] == 1.0
-    assert block["agents"]["fara-7b"]["outcome_success"] == pytest.approx(1 / 3)
+    assert block["agents"]["fara-7b"]["outcome_success"] == 0.5
     assert block["runs"]["n"] == 2
     assert block["runs"]["sd"]["outcome_success"] == 0.0
     codes = block["codes"]["fara-7b"]
-    assert codes["points"] == {"3.4": 6, "3.5": 6}
-    assert codes["verdicts"] == {"3.4": 6, "3.5": 6}
-    assert codes["blame"] == {"agent": 6, "environment": 6}
-    assert block["failure_points"] == {"2": 6}
+    assert codes["points"] == {"3.4": 4, "3.5": 4}
+    assert codes["verdicts"] == {"3.4": 4, "3.5": 4}
+    assert codes["blame"] == {"agent": 4, "environment": 4}
+    assert block["failure_points"] == {"2": 4}
     assert block["over_budget"]["over"]["none"] == {"success": 0, "failure": 1, "none": 0}
-    assert block["over_budget"]["within"]["none"] == {"success": 1, "failure": 1, "none": 0}
-    assert block["cost"]["calls"] > 50
+    assert block["over_budget"]["within"]["none"] == {"success": 1, "failure": 0, "none": 0}
+    assert block["cost"]["calls"] > 30
     label = ["label", str(judged / "episodes" / episode_id("t2")), "--outcome", "fail", "--annotator", "ana"]
     assert run(label) == 0
     capsys.readouterr()
@@ -362,9 +516,38 @@ def test_diagnose_tells_codes_runs_and_budgets(judged: Path, capsys: pytest.Capt
     assert block["over_budget"]["over"]["fail"] == {"success": 0, "failure": 1, "none": 0}
     assert run(["diagnose", str(judged)]) == 0
     text = capsys.readouterr().out
-    assert "3.4 6/6" in text
+    assert "3.4 4/4" in text
+    assert "2 verdicts on aborted runs not counted" in text
     assert "SD over 2 runs: score 0.000" in text
     assert run(["diagnose", str(judged), "--judge", "vlm"]) == 2
+
+
+def test_an_imported_bench_is_reported_by_what_people_say(
+    judged: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no end state: a plain sentence says what to do, and after a label it works."""
+    for verb in ("report", "measure", "outcomes"):
+        assert run([verb, str(judged)]) == 2
+        said = capsys.readouterr().err
+        assert "all 3 episodes here were imported: no end state was recorded" in said
+        assert "pyrite diagnose for what a judge says" in said
+        assert f"next: pyrite label {judged}/episodes/ep_" in said
+    for name, outcome in (("t1", "pass"), ("t2", "fail")):
+        episode = str(judged / "episodes" / episode_id(name))
+        assert run(["label", episode, "--outcome", outcome, "--annotator", "ana"]) == 0
+    capsys.readouterr()
+    assert run(["measure", str(judged), "--truth", "labels", "--json"]) == 0
+    assert run(["report", str(judged), "--truth", "labels"]) == 0
+    body = json.loads((judged / "report.json").read_text())
+    assert body["truth_from"] == "labels"
+    assert body["options"]["truth"] == "labels"
+    (block,) = body["process"]
+    assert block["agents"]["fara-7b"]["process_score"] == 1.0
+    assert block["over_budget"]["over"]["fail"] == {"success": 0, "failure": 1, "none": 0}
+    page = (judged / "report.html").read_text()
+    assert '<section id="process">' in page
+    assert "2 on aborted runs not counted" in page
+    assert "what people say" in page
 
 
 def test_an_imported_package_never_shows_whose_it_is(judged: Path) -> None:

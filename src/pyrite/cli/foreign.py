@@ -56,7 +56,9 @@ def import_(
     lines += [f"  {n} {end}" for end, n in done.ends.items()]
     lines += [f"note     {name}: {'; '.join(said)}" for name, said in done.notes.items()]
     lines += [f"broken   {name}: {why}" for name, why in done.broken.items()]
-    lines.append(f"next     pyrite judge {out} --judge universal@model=NAME --condition E3-full+claim")
+    lines.append(
+        f"next     pyrite judge {out} --judge universal@model=NAME --condition E3-whole+claim+thoughts"
+    )
     screen.result("\n".join(lines))
     return 3 if done.broken else 0
 

@@ -44,8 +44,8 @@ def pack(
     """Pack what a judge may see of each episode of BENCH, and scan the packages for leaks.
 
     E1-final: task text and last screen. E2-last4: the last four screens and their actions. E3-full:
-    all of them, within a budget. +claim: the agent's final message too; +swap: one that says the
-    opposite; +thoughts: what it thought.
+    all of them, within a budget; E3-whole: however many. +claim: the agent's final message too;
+    +swap: one that says the opposite; +thoughts: what it thought.
     """
     from pyrite import flow
     from pyrite.cli import blocks, screen

@@ -129,16 +129,26 @@ def measure(
 @click.command(
     epilog=examples(
         "pyrite report pyrite-demo",
-        "pyrite report runs/first --force",
+        "pyrite report runs/fara --truth labels",
         "pyrite report runs/first --json",
     )
 )
 @click.argument("bench", type=click.Path(path_type=Path))
 @click.option("--seed", type=int, help="Of the bootstrap. [default: as asked of run, else 0]")
+@click.option(
+    "--truth", type=click.Choice(TRUTHS), default=TRUTHS[0], show_default=True, help="Whose outcomes count."
+)
 @click.option("--force", is_flag=True, help="Overwrite a report that was made with other options.")
 @common
 def report(
-    bench: Path, seed: int | None, force: bool, as_json: bool, quiet: bool, debug: bool, no_color: bool
+    bench: Path,
+    seed: int | None,
+    truth: str,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+    debug: bool,
+    no_color: bool,
 ) -> int:
     """Write report.json and report.html of BENCH: one page, opens from disk, no network."""
     from pyrite import flow
@@ -146,7 +156,7 @@ def report(
 
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("report") as stage:
-        written = flow.report(bench, seed=seed, force=force)
+        written = flow.report(bench, seed=seed, truth=truth, force=force)
         stage.summary = str(written.html)
     if as_json:
         screen.result_json(written)

@@ -19,6 +19,8 @@ def process_text(blocks: Sequence[Mapping[str, Any]], bench: Path) -> str:
 
 def _block(one: Mapping[str, Any]) -> list[str]:
     undecided = f", {one['undecided']} without an outcome" if one["undecided"] else ""
+    if one["aborted"]:
+        undecided += f"; {count(one['aborted'], 'verdict')} on aborted runs not counted"
     lines = [f"{one['judge']} {one['condition']}: {count(one['verdicts'], 'verdict')}{undecided}", ""]
     lines.append(f"{'agent':<20} {'verdicts':>8} {'process score':>14} {'process':>8} {'outcome':>8}")
     for name, figures in one["agents"].items():

@@ -446,7 +446,7 @@ def label_text(added: Mapping[str, Any]) -> str:
     said = " ".join(str(part) for part in (label.outcome, label.category, process) if part is not None)
     lines = [f"label    {label.episode_id}: {said}, {plain(label.annotator)}, {label.stage}"]
     if added["outcome"] is None:
-        lines.append("counts   once the episode is verified")
+        lines.append("counts   with --truth labels; beside a verifier's outcome once there is one")
     elif added["conflicting"] and added["category"] is None:
         lines.append(f"counts   nothing yet: labels conflict ({' '.join(added['conflicting'])})")
     else:

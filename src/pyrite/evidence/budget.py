@@ -32,6 +32,10 @@ class Budget:
     """Of image files, each frame once."""
 
 
+WHOLE = Budget(1_000_000_000, 100_000_000_000)
+"""Of a condition that is not made for one request."""
+
+
 class Frame(NamedTuple):
     """A stored screen of a package, and the step that led to it (0: before the first one)."""
 
@@ -143,7 +147,8 @@ def _placed(action: ViewAction, place: dict[int, int]) -> ViewAction:
 
 
 def _as_text(action: ViewAction) -> str:
-    return json.dumps([action.action, action.parameters, action.thought], ensure_ascii=False)
+    said = [action.action, action.parameters, action.thought]
+    return json.dumps(said if action.page is None else [*said, action.page], ensure_ascii=False)
 
 
 class _Cut:

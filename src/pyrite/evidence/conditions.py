@@ -3,6 +3,7 @@
 E1-final (final)        task text + last screenshot
 E2-last4 (last4)        last k screenshots + their actions; any k is part of the name
 E3-full (full)          all screenshots + all actions, within a budget of tokens and bytes
+E3-whole (whole)        all screenshots + all actions, however many: for judges that look at one a call
 E2+claim (last4+claim)  the same as E2-last4, and the agent's final message
 E2+swap (last4+swap)    the same as E2+claim, with a message that says the opposite
 E3-full+thoughts        the same as E3-full, and what the agent thought at each action
@@ -29,6 +30,8 @@ class Condition:
     message: Literal["none", "claim", "swap"] = "none"
     """The agent's final message: not shown, shown, or one shown that says the opposite."""
     with_thoughts: bool = False
+    whole: bool = False
+    """Whether a package may be larger than one request: the budget does not hold for it."""
 
     @property
     def with_claim(self) -> bool:
@@ -41,6 +44,8 @@ def parse(name: str, *, last_k: int = LAST_K) -> Condition:
 
     >>> parse("last4+claim").name, parse("E2-lastk").name, parse("E2-last8").last_screens
     ('E2+claim', 'E2-last4', 8)
+    >>> parse("whole").whole, parse("full").whole
+    (True, False)
     >>> parse("full+thoughts").with_thoughts, parse("E2+swap").message
     (True, 'swap')
     """
@@ -57,6 +62,7 @@ def parse(name: str, *, last_k: int = LAST_K) -> Condition:
         with_actions=base != "E1-final",
         message="claim" if "claim" in added else "swap" if "swap" in added else "none",
         with_thoughts="thoughts" in added,
+        whole=base == "E3-whole",
     )
 
 

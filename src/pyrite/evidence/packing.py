@@ -147,7 +147,8 @@ class _Packer:
             except InputError as exc:
                 self.broken.setdefault(episode_id, f"{condition.name}: {_reason(exc)}")
                 continue
-            evidence = budgets.fit(shown, frames, self._budget).model_copy(update={"mark": mark})
+            budget = budgets.WHOLE if condition.whole else self._budget
+            evidence = budgets.fit(shown, frames, budget).model_copy(update={"mark": mark})
             leaks = scan(evidence, hidden, self._bench.paths, visible(seen, swapped))
             if leaks and all(leak.by_agent for leak in leaks):
                 self.broken.setdefault(episode_id, f"{condition.name}: {_told(leaks)}")

@@ -39,7 +39,8 @@ class EpisodeView:
         """Everything textual in the view, for the leak scan."""
         parts = [self.instruction, self.final_message or ""]
         for action in self.actions:
-            parts += [action.action, action.thought or "", *map(str, action.parameters.values())]
+            parts += [action.action, action.thought or "", action.page or ""]
+            parts += map(str, action.parameters.values())
         return "\n".join(parts)
 
     def mark(self) -> str:
@@ -84,6 +85,8 @@ def view(bench: Bench, meta: Meta, instructions: Instructions) -> EpisodeView:
                 parameters=line.visible_parameters(),
                 thought=line.thought,
                 screen=index,
+                page=line.page,
+                unknown=line.unknown,
             )
         )
     if not screens:

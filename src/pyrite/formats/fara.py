@@ -9,9 +9,11 @@ foreign: bounded, never followed out of it, and what does not fit together is to
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,8 +32,23 @@ _SHOT = re.compile(r"^screenshot_?(\d+)\.png$")
 _NUMBER = re.compile(r"(\d+)(?=\.\w+$)")
 _TEXT_ACTION = re.compile(r"Action #\d+: executing tool '?([\w.]+)'? with arguments (\{.*\})\s*$", re.DOTALL)
 _TEXT_THOUGHT = re.compile(r"Thought #\d+:\s*(.*)$", re.DOTALL)
-_THOUGHTS = ("state_description", "thoughts", "reasoning")
+_THOUGHTS = ("screen_description", "state_description", "thoughts", "reasoning")
 _RENAMED = {"stop_execution": "terminate", "stop_and_answer_question": "terminate"}
+_POINT = frozenset({"coordinate"})
+ACTION_SPACE: Mapping[str, frozenset[str]] = {
+    "key": frozenset({"keys"}),
+    "type": _POINT | {"text", "press_enter", "delete_existing_text"},
+    "mouse_move": _POINT,
+    "left_click": _POINT,
+    "scroll": _POINT | {"pixels"},
+    "visit_url": frozenset({"url"}),
+    "web_search": frozenset({"query"}),
+    "history_back": frozenset(),
+    "pause_and_memorize_fact": frozenset({"fact"}),
+    "wait": frozenset({"time"}),
+    "terminate": frozenset({"status", "answer"}),
+}
+"""Fara's actions and their arguments. Other agents of the same log have other ones, not known here."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +59,11 @@ class FaraAction:
     arguments: Mapping[str, Any]
     """Without what the agent thought."""
     thought: str | None
+    """How it described the screen, and why it did what it did."""
     url: str | None = None
+    """Of the page before the action."""
+    unknown: tuple[str, ...] | None = None
+    """As in `records.ActionLine`."""
     own: Mapping[str, Any] | None = None
     """What pyrite has written beside it, where it has written the log."""
 
@@ -83,18 +104,29 @@ def runs(root: Path) -> list[Path]:
     """The trajectories at or below a folder, sorted; `InputError` where there is none."""
     if is_run(root):
         return [root]
-    found = sorted({path.parent for path in root.rglob("*_answer.json")}) if root.is_dir() else []
+    found = sorted(_folders(root)) if root.is_dir() else []
     if not found:
         what = "no trajectory in it" if root.is_dir() else "no such folder"
         raise InputError(what, where=str(root), expected=EXPECTED)
     return found
 
 
+def _folders(root: Path) -> Iterator[Path]:
+    """Folders that hold anything of a trajectory, whole or not: what is no run has to be named."""
+    for place, _, files in os.walk(root):
+        if any(
+            name == LOG or fnmatch(name, "*_answer.json") or _SHOT.match(name) is not None for name in files
+        ):
+            yield Path(place)
+
+
 def read(folder: Path) -> FaraRun:
     """Read one trajectory. Raises `InputError` where it cannot be used at all."""
     answers = sorted(folder.glob("*_answer.json"))
     if len(answers) != 1:
-        raise InputError(f"{len(answers)} files named *_answer.json", where=str(folder), expected="one")
+        killed = "; a run that was killed leaves none" if not answers else ""
+        what = f"{len(answers) or 'no'} files named *_answer.json{killed}"
+        raise InputError(what, where=str(folder), expected="one")
     answer = _object(answers[0])
     data = _object(folder / TASK_DATA) if (folder / TASK_DATA).is_file() else {}
     times = _object(folder / TIMES) if (folder / TIMES).is_file() else {}
@@ -114,6 +146,8 @@ def read(folder: Path) -> FaraRun:
     extra = len(shots) - len(actions)
     if extra > 1 or extra < 0:
         notes.append(f"{len(actions)} actions and {len(shots)} screenshots")
+    if extra == 0 and end != "terminated" and actions and actions[-1].name != "terminate":
+        notes.append(f"{end}: no screenshot shows what the last action, {actions[-1].name[:60]}, led to")
     task = next((data[key] for key in ("task_proposal", "task_summary") if _said(data.get(key))), None)
     start = data.get("init_url")
     started = times.get("start_time")
@@ -191,7 +225,16 @@ def _action(
     said = [str(arguments[key]) for key in _THOUGHTS if arguments.get(key)]
     kept = {key: value for key, value in arguments.items() if key not in {*_THOUGHTS, "action"}}
     thought = thought or ("\n".join(said) if said else None)
-    return FaraAction(_RENAMED.get(name, name), kept, thought, url)
+    name = _RENAMED.get(name, name)
+    own = isinstance(arguments.get("action"), str)  # so Fara logs; other agents name the action beside
+    return FaraAction(name, kept, thought, url, _unknown(name, kept) if own else None)
+
+
+def _unknown(name: str, arguments: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """What Fara's action space does not have."""
+    if name not in ACTION_SPACE:
+        return ()
+    return tuple(sorted(set(arguments) - ACTION_SPACE[name] - {"_call_id"})) or None
 
 
 def _texts(lines: list[dict[str, Any]]) -> list[FaraAction]:
@@ -209,7 +252,8 @@ def _texts(lines: list[dict[str, Any]]) -> list[FaraAction]:
                 arguments = {"text": match[2]}
             inner = arguments.get("action")
             name = inner if isinstance(inner, str) else match[1]
-            found.append(_action(name, arguments, None, thought))
+            url = line.get("url")
+            found.append(_action(name, arguments, url if _said(url) else None, thought))
             thought = None
     return found
 

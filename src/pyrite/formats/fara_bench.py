@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,8 @@ START = "\n\nStart page: "
 """What stands between the text of a task and its start page."""
 _OWN = ("ended_by", "final_message", "source", "screen_files")
 """What pyrite may have written beside an answer."""
+MOST_PAGE = 150
+"""Characters of an address; as the released code has it."""
 
 
 @dataclass
@@ -123,7 +126,7 @@ def _write(
             expected="task_data.json with task_proposal, or --tasks FILE",
         )
     if not run.screenshots or run.screenshots[0] is None:
-        why = f": {run.notes[0]}" if run.notes else ""
+        why = f": {'; '.join(run.notes)}" if run.notes else ""
         raise InputError(f"the first screenshot is not there{why}", expected="screenshot_1.png")
     done.ends[run.end] = done.ends.get(run.end, 0) + 1
     if run.notes:
@@ -246,8 +249,20 @@ def action_line(step: int, action: FaraAction, screen: str | None) -> ActionLine
     else:
         said = json.dumps(arguments, ensure_ascii=False, sort_keys=True)
         fields = {"action": "raw", "text": f"{action.name} {said}"}
+    fields |= {"thought": action.thought, "page": None if action.url is None else page(action.url)}
+    fields["unknown"] = None if action.unknown is None else [one[:100] for one in action.unknown[:20]]
     clean = json.loads(json.dumps(fields).encode("utf-8", "replace"))
-    return ActionLine(step=step, screen=screen, thought=action.thought, **clean)
+    return ActionLine(step=step, screen=screen, **clean)
+
+
+def page(url: str) -> str:
+    """An address without its query and fragment, at most 150 characters of it.
+
+    >>> page("https://shop.example/cart?id=7#top")
+    'https://shop.example/cart'
+    """
+    bare = re.split(r"[?#]", url.strip(), maxsplit=1)[0]
+    return f"{bare[:MOST_PAGE]}..." if len(bare) > MOST_PAGE else bare
 
 
 def _is_point(value: list[Any]) -> bool:

@@ -130,7 +130,7 @@ def _logged(line: ActionLine, meta: Meta) -> dict[str, Any]:
         "type": "WebSurferEvent",
         "source": "WebSurfer",
         "message": f"{name}( {json.dumps(arguments)} )",
-        "url": "",
+        "url": line.page or "",
         "action": name,
         "arguments": {**arguments, **({} if line.thought is None else {"thoughts": line.thought})},
     }

@@ -83,7 +83,8 @@ class Judge(Protocol):
     """The one interface of arm V (prompted), arm R (reward models) and the shortcuts.
 
     A judge that asks a model several times about a package may also have
-    `calls_for(evidence) -> (fewest, most)`, so that a dry run can count its calls. What it says of itself
+    `calls_for(evidence) -> (fewest, most)`, so that a dry run can count its calls, and where packages share
+    some, `calls_in_all([(evidence, run), …]) -> (fewest, most)`. What it says of itself
     as `inputs`, `calls_per_episode` and `source` (all of them text) is shown by `pyrite list judges`. One
     that was published has a `published_condition`, and `as_published_in(condition)`: whether it is shown
     there what the original was shown; where it is not, the run says so.

@@ -95,7 +95,8 @@ def _several(
 ) -> Cost:
     """The fewest and the most calls; what they are made of is known only once the first are answered."""
     shown = [(load(bench, entry), run) for entry, run in todo]
-    counts = [between(evidence) for evidence, _ in shown]
+    in_all = getattr(labelled.judge, "calls_in_all", None)
+    counts = [in_all(shown)] if in_all is not None else [between(evidence) for evidence, _ in shown]
     table = getattr(labelled.judge, "calls_table", None)
     return Cost(
         calls=sum(most for _, most in counts),

@@ -81,7 +81,7 @@ class Steps:
     deterministic = True
 
     def supports(self, condition: str) -> bool:
-        return condition.startswith("E3-full")
+        return condition.startswith("E3-")
 
     def config(self) -> dict[str, Any]:
         return {"rule": "success if the last action is done"}

@@ -195,6 +195,8 @@ def _closing(evidence: Evidence, sign: str, *, claim_line: bool) -> str:
 def _action(action: ViewAction) -> str:
     """One line whatever the action holds: values are JSON."""
     line = f"step {action.step}: {_json(action.action)[1:-1]} {_json(action.parameters)}"
+    if action.page is not None:
+        line += f"\n  on the page {_json(action.page)}"
     if action.thought is not None:
         line += f"\n  thought: {_json(action.thought)}"
     return line

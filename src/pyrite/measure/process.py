@@ -21,6 +21,8 @@ from pyrite.store.jsonl import read_lines
 
 OVER_BUDGET = ("step_limit", "time_limit", "loop")
 """How an episode ended that ran out of its budget."""
+ABORTED = "environment_lost"
+"""How an episode ended that its environment broke off: it is in no figure, and counted."""
 _TRUTH = {PASS: "pass", FAIL: "fail"}
 
 
@@ -47,13 +49,22 @@ def process_of_bench(
             "no verdict with a process" + (f" of {judge}" if judge else ""),
             where=str(bench.root),
             expected=", ".join(known) or "verdicts of the judge universal",
-            next=f"pyrite judge {bench.root} --judge universal@model=NAME --condition E3-full+claim",
+            next=f"pyrite judge {bench.root} --judge universal@model=NAME --condition E3-whole+claim",
         )
     told = _outcomes(bench, truth)
     agents = {name: meta.agent.name for name, meta in about.items()}
     over = {name: meta.ended_by in OVER_BUDGET for name, meta in about.items()}
+    aborted = {name for name, meta in about.items() if meta.ended_by == ABORTED}
     return [
-        _block(label, shown, list(lines.values()), agents, over, told, truth)
+        _block(
+            *(label, shown),
+            [line for line in lines.values() if line.episode_id not in aborted],
+            agents,
+            over,
+            told,
+            truth,
+            aborted=sum(line.episode_id in aborted for line in lines.values()),
+        )
         for (label, shown), lines in sorted(kept.items())
     ]
 
@@ -90,6 +101,8 @@ def _block(
     over: Mapping[str, bool],
     told: Mapping[str, str],
     truth: str,
+    *,
+    aborted: int,
 ) -> dict[str, Any]:
     by_agent: dict[str, list[VerdictLine]] = {}
     for line in lines:
@@ -99,6 +112,7 @@ def _block(
         "judge": judge,
         "condition": condition,
         "verdicts": len(lines),
+        "aborted": aborted,
         "undecided": sum(_process(line).get("outcome") is None for line in lines),
         "runs": _runs(lines),
         "agents": {name: _figures(some) for name, some in sorted(by_agent.items())},

@@ -77,7 +77,7 @@ def facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("judges", f"{len(judges)}, {asked}" if judges else "none asked"),
         ("condition" if len(conditions) == 1 else "conditions", _listed(conditions, most=3) or "none"),
         ("leading stratum", lead + (f"; also {_listed(others)}" if others and result["lead"] else "")),
-        ("truth", "verifier"),
+        ("truth", "people" if result["truth_from"] == "labels" else "verifier"),
     ]
 
 

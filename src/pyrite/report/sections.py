@@ -33,6 +33,7 @@ SHOWN = {
     "E1-final": "task text and the last screenshot",
     "E2": "the last four screenshots, their actions",
     "E3-full": "all screenshots and all actions",
+    "E3-whole": "all screenshots and all actions, however many",
 }
 WORDS = {
     "claim": "the agent's final message",

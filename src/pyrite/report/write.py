@@ -14,6 +14,7 @@ from pyrite.measure.compare import compare_bench
 from pyrite.measure.finding import finding
 from pyrite.measure.grader import found_faults
 from pyrite.measure.measure import undecided
+from pyrite.measure.process import process_of_bench
 from pyrite.report.endings import Endings, endings
 from pyrite.report.inputs import digests
 from pyrite.report.page import render
@@ -59,7 +60,7 @@ def write(
     picture, no_picture = _picture(bench, order)
     compared, no_pairs = _compared(bench, result, kept)
     inputs = digests(bench)
-    grader = found_faults(bench)
+    grader, process = found_faults(bench), _process(bench, str(result["truth_from"]))
     document = {
         **result,
         "finding": said,
@@ -70,6 +71,7 @@ def write(
         "comparison": compared,
         "gate": gated,
         "grader": grader,
+        "process": process,
     }
     text = json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False)
     page = render(
@@ -96,6 +98,8 @@ def _compared(
     """All pairs of judges of the leading stratum; None and why where there are none to compare."""
     if result["lead"] is None:
         return None, "no stratum has a failed episode"
+    if result["truth_from"] == "labels":
+        return None, "pairs are held against the verifier, and this report is of what people say"
     try:
         found = compare_bench(
             bench, stratum=result["lead"], level=result["level"], seed=options.get("seed", 0)
@@ -105,6 +109,14 @@ def _compared(
     except UsageError as exc:
         return None, exc.what
     return found, ""
+
+
+def _process(bench: Bench, truth: str) -> list[dict[str, Any]]:
+    """What judges say of the process, a block each; none where no judge has graded it."""
+    try:
+        return process_of_bench(bench, truth=truth)
+    except UsageError:  # also for a broken episode beside none: the report names it elsewhere
+        return []
 
 
 def _picture(bench: Bench, order: Sequence[str]) -> tuple[Endings | None, str]:

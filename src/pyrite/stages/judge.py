@@ -29,6 +29,7 @@ from pyrite.measure.rejudged import rejudged
 from pyrite.pool import Watch
 from pyrite.records import EvidenceEntry
 from pyrite.stages import figures
+from pyrite.stages.plan import shown_of
 from pyrite.stages.rejudge import earlier
 from pyrite.stages.secrecy import refuse_leaks, secrets
 from pyrite.store.bench import Bench
@@ -47,11 +48,12 @@ def pack(
 ) -> Packing:
     """Pack what a judge may see, the same for all judges, and scan the packages for leaks.
 
-    Screens of E3-full are scaled down to the `max_image_side`, and packages kept within the `max_tokens`
-    and `max_bytes`, that `run` wrote into lock.json, if any.
+    Screens of E3 are scaled down to the `max_image_side`, and packages but those of E3-whole kept within the
+    `max_tokens` and `max_bytes`, that `run` wrote into lock.json, else those of the bench's own pyrite.yaml.
     """
     bench = Bench(root)
     wanted = evidence_conditions.parse_list(conditions)
+    most = shown_of(bench)
     with bench.exclusive():
         return packing.pack(
             bench,
@@ -59,11 +61,8 @@ def pack(
             Lookup(bench, tasks).instruction,
             lambda meta: secrets(bench, meta),
             opposite=opposite,
-            max_image_side=bench.asked("evidence", "max_image_side", packing.MAX_IMAGE_SIDE),
-            budget=Budget(
-                bench.asked("evidence", "max_tokens", Budget.max_tokens),
-                bench.asked("evidence", "max_bytes", Budget.max_bytes),
-            ),
+            max_image_side=most.max_image_side,
+            budget=Budget(most.max_tokens, most.max_bytes),
             watch=watch,
         )
 

@@ -29,7 +29,17 @@ from pyrite.judges.client.http import checked_url
 from pyrite.measure.finding import SHORTCUTS
 from pyrite.records import VerdictLine
 from pyrite.store.bench import Bench
-from pyrite.store.config import FIXED, Config, Judged, Prompted, Reward, defaults, differences, load_config
+from pyrite.store.config import (
+    FIXED,
+    Config,
+    Judged,
+    Prompted,
+    Reward,
+    Shown,
+    defaults,
+    differences,
+    load_config,
+)
 from pyrite.store.jsonl import read_json, read_lines, write_bytes
 from pyrite.store.paths import BenchPaths
 from pyrite.store.yamlfile import dotted
@@ -140,6 +150,15 @@ def settle(plan: Plan, *, force: bool = False) -> Bench:
             },
         )
     return bench
+
+
+def shown_of(bench: Bench) -> Shown:
+    """How much of an episode a bench shows: as `run` was asked, else as its own configuration says."""
+    asked = bench.lock().get("evidence")
+    if not isinstance(asked, dict):
+        return _load(bench.root, None).asked.evidence
+    known = {key: asked[key] for key in Shown.model_fields if key in asked}
+    return Shown.model_validate(known)
 
 
 def _threshold(config: Config) -> dict[str, float | str]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 ACCEPTED = (
-    "E1-final, E2-lastK (E2-last4), E3-full, each with +claim or +swap, the last two with +thoughts too; "
-    "or final, last4, full"
+    "E1-final, E2-lastK (E2-last4), E3-full, E3-whole, each with +claim or +swap, all but the first with "
+    "+thoughts too; or final, last4, full, whole"
 )
 LAST_K = 4
 """Screens of E2 where a name says no number."""
 
-_PATTERN = re.compile(r"^(?:E1-final|E2(?:-last(?P<k>[1-9]\d{0,3}|k))?|E3-full)$")
-_ALIASES = {"final": "E1-final", "full": "E3-full"}
+_PATTERN = re.compile(r"^(?:E1-final|E2(?:-last(?P<k>[1-9]\d{0,3}|k))?|E3-full|E3-whole)$")
+_ALIASES = {"final": "E1-final", "full": "E3-full", "whole": "E3-whole"}
 _ADDED = ("claim", "swap", "thoughts")
 """What may be added, in the order in which a true name has it."""
 

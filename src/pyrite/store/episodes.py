@@ -75,6 +75,16 @@ def require_verified(bench: Bench, found: Attempted) -> None:
         return
     n, broken = len(found.episodes), found.broken
     first = f"; {_some(len(broken), 'cannot be read', broken[0])}" if broken else ""
+    if all(one.meta is not None and _imported(one.meta) for one in found.episodes):
+        raise UsageError(
+            f"{'the episode here was' if n == 1 else f'all {n:,} episodes here were'} imported: no end state "
+            "was recorded, so no verifier can say how they ended",
+            where=str(bench.root),
+            expected="pyrite diagnose for what a judge says of them; labels of people, and measure or report "
+            "with --truth labels, for whether that is true",
+            next=f"pyrite label {bench.root}/episodes/{found.episodes[0].episode_id} --outcome pass "
+            "--annotator NAME",
+        )
     who = "the one episode here has not" if n == 1 else f"none of {n:,} episodes has"
     raise UsageError(
         f"{who} been verified{first}",
@@ -82,6 +92,10 @@ def require_verified(bench: Bench, found: Attempted) -> None:
         expected="a gt.json beside each meta.json",
         next=f"pyrite verify {bench.root}",
     )
+
+
+def _imported(meta: Meta) -> bool:
+    return meta.benchmark is not None and meta.benchmark.name == "fara"
 
 
 def _some(n: int, what: str, first: dict[str, str]) -> str:

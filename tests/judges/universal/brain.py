@@ -22,6 +22,7 @@ from pyrite.judges.universal import prompts
 TASK = "Find a blue kettle under 40 dollars, put it into the cart and tell me its price."
 STEPS = {prompts.load(step): step for step in prompts.STEPS}
 _CRITERION = re.compile(r"^criterion (\d+): (.*?)(?: \(at most ([\d.e+]+) points\))?$", re.MULTILINE)
+_PLACE = re.compile(r"^- screen (\d+), (?:at the start|after step \d+): criteria ([\d, ]+)$", re.MULTILINE)
 _CONDITION = re.compile(r"^criterion (\d+):[^\n]*\n  applies only if: ([^\n]*)$", re.MULTILINE)
 
 
@@ -78,6 +79,21 @@ class View:
         return [int(match[1]) for match in _CRITERION.finditer(tail)]
 
     @property
+    def places(self) -> dict[int, list[int]]:
+        """Screen (from 1) -> criteria, where one picture stands at several places of the record."""
+        return {int(m[1]): [int(one) for one in m[2].split(",")] for m in _PLACE.finditer(self.text)}
+
+    def noted(self, note: Callable[[int, int], dict[str, Any]]) -> Any:
+        """An answer of step 4: `note` of (screen, criterion), in the form that was asked for."""
+        if self.places:
+            return {
+                f"screen_{screen}": {f"criterion_{i}": note(screen, i) for i in criteria}
+                for screen, criteria in self.places.items()
+            }
+        screen = int(re.findall(r"^Screen (\d+) of", self.text, re.MULTILINE)[-1])
+        return {"analyses": [{"criterion_idx": i, **note(screen, i)} for i in self.asked]}
+
+    @property
     def conditions(self) -> dict[int, str]:
         return {int(match[1]): match[2] for match in _CONDITION.finditer(self.text)}
 
@@ -127,19 +143,15 @@ class Brain:
 
     def evidence(self, view: View) -> Any:
         frame = view.frame
-        return {
-            "analyses": [
-                {
-                    "criterion_idx": i,
-                    "screenshot_evidence": f"frame {frame} shows {view.criteria[i][0]}",
-                    "criterion_analysis": "it fits",
-                    "discrepancies": "none",
-                    "environment_issues_confirmed": False,
-                    **({"condition_verification": True} if i in view.conditions else {}),
-                }
-                for i in view.asked
-            ]
-        }
+        return view.noted(
+            lambda screen, i: {
+                "screenshot_evidence": f"frame {frame} shows {view.criteria[i][0]}",
+                "criterion_analysis": "it fits",
+                "discrepancies": "none",
+                "environment_issues_confirmed": False,
+                **({"condition_verification": True} if i in view.conditions else {}),
+            }
+        )
 
     def conditions(self, view: View) -> Any:
         first = min(view.conditions, default=0)
@@ -154,13 +166,19 @@ class Brain:
         return {"reality_checks": [{"criterion_idx": i, "reality_notes": "as said"} for i in view.criteria]}
 
     def rescoring(self, view: View) -> Any:
-        return {"items": [grade(i, most) for i, (_, most) in view.criteria.items()]}
+        unseen = self.end_decides(view)
+        return {"items": [{**grade(i, most), **unseen} for i, (_, most) in view.criteria.items()]}
 
     def side_effects(self, view: View) -> Any:
         return {"reasoning": "nothing lasts", "requires_penalty": False, "penalty_criteria": []}
 
     def outcome(self, view: View) -> Any:
-        return {"primary_intent": "a kettle", "reasoning": "it is there", "output_success": True}
+        said = {"primary_intent": "a kettle", "reasoning": "it is there", "output_success": True}
+        return {**said, **self.end_decides(view)}
+
+    def end_decides(self, view: View) -> dict[str, bool]:
+        """The field that is asked for where the end of a run was not seen: it does not matter."""
+        return {"end_decides": False} if '"end_decides"' in view.text else {}
 
     def failures(self, view: View) -> Any:
         return {"reasoning": "no failure", "has_failure": False, "failure_points": []}

@@ -82,7 +82,7 @@ def test_actions_that_do_not_exist_are_found_without_a_model() -> None:
     assert [one["error_code"] for one in found["failure_points"]] == ["6.1", "6.2", "3.4"]
     assert [one["blame"] for one in found["failure_points"]] == ["agent", "agent", "environment"]
     assert found["first_failure_step"] == 2
-    assert found["first_failure_summary"] == "[6.1] text: text"
+    assert found["first_failure_summary"] == "[6.1] Invalid invocation: text"
     none = with_first(read_failures(answer(), 20), [])
     assert (none["first_failure_step"], none["first_failure_summary"]) == (None, "")
 

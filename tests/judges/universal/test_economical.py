@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from PIL import Image as Pictures
 from tests.judges.universal.brain import Brain, Script, item, said
 from tests.judges.universal.records import judged, package
 
+from pyrite.episodes.shipped import DEMO
 from pyrite.judges.base import Package
 from pyrite.judges.client.base import Image
 from pyrite.judges.universal import prompts
@@ -69,7 +72,17 @@ def by_colour(view: Any) -> int:
         return round(half.resize((1, 1)).getpixel((0, 0))[0] / 5)  # type: ignore[index]
 
 
+def action(view: Any, screen: int, step: int) -> str:
+    """What a step did, from the actions that are shown around a screen; a screen without them has none."""
+    text, around = view.text, f"Around screen {screen}:"
+    if "Around screen " in text:
+        text = text.partition(around)[2].partition("Around screen ")[0]
+    found = re.search(rf"^step {step}: ([^\n]{{0,40}})", text, re.MULTILINE)
+    return found[1] if found else "nothing"
+
+
 def brain() -> Brain:
+    """Notes depend on the pixels and on what was done around each place where they stand."""
     made = Brain(RUBRIC)
 
     def relevance(view: Any) -> Any:
@@ -78,19 +91,18 @@ def brain() -> Brain:
 
     def evidence(view: Any) -> Any:
         frame = by_colour(view)
-        return {
-            "analyses": [
-                {
-                    "criterion_idx": i,
-                    "screenshot_evidence": f"frame {frame}",
-                    "criterion_analysis": f"it says something about {i}",
-                    "discrepancies": "none",
-                    "environment_issues_confirmed": False,
-                    **({"condition_verification": True} if i >= 4 else {}),
-                }
-                for i in view.asked
-            ]
-        }
+
+        def note(screen: int, i: int) -> dict[str, Any]:
+            before = action(view, screen, screen - 1)
+            return {
+                "screenshot_evidence": f"frame {frame}",
+                "criterion_analysis": f"it says something about {i} at screen {screen}",
+                "discrepancies": f"the step before says {before}, the next {action(view, screen, screen)}",
+                "environment_issues_confirmed": False,
+                **({"condition_verification": True} if i >= 4 else {}),
+            }
+
+        return view.noted(note)
 
     made.rules |= {"relevance": relevance, "evidence": evidence}
     return made
@@ -126,13 +138,28 @@ def test_half_of_the_frames_repeated(tmp_path: Path, record_property: Callable[[
     assert found["characters"] <= 0.40
 
 
+def recorded() -> tuple[int, int]:
+    """Screens of the shipped episodes, and how many of them show what an earlier one of the episode shows."""
+    screens = repeated = 0
+    for path in sorted((DEMO / "episodes").glob("*/actions.jsonl")):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        named = ["screens/000.webp", *(line["screen"] for line in lines if line.get("screen"))]
+        screens, repeated = screens + len(named), repeated + len(named) - len(set(named))
+    return screens, repeated
+
+
 def test_the_share_of_our_own_desktop_recordings(
     tmp_path: Path, record_property: Callable[[str, str], None]
 ) -> None:
-    """Of the 372 screens of the shipped episodes 78 (21 %) show what an earlier one of the episode shows."""
-    found = compared(tmp_path, [*shape(37, 47), 37])
+    """A screen of a shipped episode has a file of its own, or that of the earlier one that looks like it."""
+    screens, repeated = recorded()
+    assert screens > 300
+    again = round(47 * repeated / screens)
+    assert again >= 5
+    found = compared(tmp_path, [*shape(47 - again, 47), 47 - again])
     told = ", ".join(f"{value:.0%} of the {name}" for name, value in found.items())
-    record_property("figure", f"economical, 47 frames of which 10 (21 %) repeat another: {told}")
+    share = f"{again} ({repeated / screens:.0%}, as {repeated} of {screens} recorded screens)"
+    record_property("figure", f"economical, 47 frames of which {share} repeat another: {told}")
     assert found["calls"] < 0.9
     assert found["bytes"] <= 0.50
     assert found["characters"] <= 0.40
@@ -145,6 +172,57 @@ def test_all_frames_distinct(tmp_path: Path, record_property: Callable[[str, str
     assert found["calls"] == 1.0
     assert found["bytes"] < 1.0
     assert found["characters"] <= 0.40
+
+
+def test_a_picture_that_stands_again_is_held_against_what_was_done_by_then(tmp_path: Path) -> None:
+    """The end looks like the start: its note is about the last steps, not about the first."""
+    numbers = [1, *range(2, 11), 1]
+    shown = large(tmp_path, numbers)
+    calls = Script(brain())
+    reply = judged(shown, calls, "mode=economical,k=11")
+    texts = [said(one) for one in calls.sent if one.system == prompts.load("evidence")]
+    (both,) = [text for text in texts if "several places" in text]
+    assert "Screen 1, and screen 11 of 11:" in both
+    assert "- screen 1, at the start: criteria" in both
+    assert "- screen 11, after step 10: criteria" in both
+    assert len(texts) == 10
+    seen = reply.raw["intermediates"]["step4_evidence_by_criterion"]["0"]
+    notes = {one["screenshot_idx"]: one["discrepancies"] for one in seen}
+    assert notes[0].startswith('the step before says nothing, the next type {"text": "1 word')
+    assert notes[10].startswith('the step before says type {"text": "10 word')
+    assert notes[10].endswith("the next nothing")
+
+
+def test_a_place_that_an_answer_leaves_out_is_asked_for_alone(tmp_path: Path) -> None:
+    """Each with its own actions; notes of another place never stand in."""
+    made = brain()
+    whole = made.rules["evidence"]
+
+    def careless(view: Any) -> Any:
+        found = whole(view)
+        found.pop("screen_11", None)
+        return found
+
+    made.rules["evidence"] = careless
+    calls = Script(made)
+    reply = judged(large(tmp_path, [1, *range(2, 11), 1]), calls, "mode=economical,k=11,attempts=2")
+    assert reply.process is not None
+    assert reply.process["faults"] == []
+    texts = [said(one) for one in calls.sent if one.system == prompts.load("evidence")]
+    assert sum("several places" in text for text in texts) == 2
+    listed = re.search(r"^- screen 11, after step 10: criteria ([\d, ]+)$", "\n".join(texts), re.MULTILINE)
+    assert listed
+    assert sum("Screen 11 of 11:" in text for text in texts) == len(listed[1].split(","))
+
+
+def test_no_call_asks_for_more_notes_than_an_answer_holds(tmp_path: Path) -> None:
+    calls = Script(brain())
+    one = judged(large(tmp_path, [1] * 20), calls, "mode=economical,k=20")
+    asked = [said(one) for one in calls.sent if one.system == prompts.load("evidence")]
+    assert len(asked) == 10, "six criteria at two places a call"
+    each = Script(brain())
+    other = judged(large(tmp_path, [1] * 20), each, "k=20")
+    assert one.raw["intermediates"] == other.raw["intermediates"]
 
 
 def test_actions_far_from_a_screen_are_counted_and_not_repeated(tmp_path: Path) -> None:

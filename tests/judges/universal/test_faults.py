@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.judges.universal.brain import KETTLE, Brain, Script, View, grade, item
+from tests.judges.universal.brain import said as text_of
 from tests.judges.universal.records import judged, package
 
 from pyrite.errors import InputError
@@ -58,7 +59,7 @@ def test_a_step_that_never_answers_leaves_the_outcome_null(tmp_path: Path, step:
     assert process["outcome"] is None
     assert reply.reason.startswith(f"no outcome; {step}")
     assert any(one["step"].startswith(step) and one["attempts"] == 5 for one in process["faults"])
-    assert calls.steps()[step] == {"dependencies": 10}.get(step, 5)
+    assert calls.steps()[step] == 5, "the same rubric is not looked through a second time"
     assert calls.steps().total() < 40
     if step != "outcome":
         assert reply.score is None
@@ -295,6 +296,30 @@ def test_a_screen_that_cannot_be_read_costs_no_call(tmp_path: Path) -> None:
     assert (reply.verdict, reply.status, process["outcome"]) == ("uncertain", "ok", None)
     assert "screen 2 is unreadable" in reply.reason
     assert calls.sent == []
+
+
+def test_a_rubric_that_could_not_be_looked_through_is_written_another_way(tmp_path: Path) -> None:
+    """No two requests are the same; the second rubric is looked through as often as the first."""
+
+    def rubric(view: View) -> Any:
+        another = "could not be looked through" in view.text
+        return {"items": [{**one, "description": f"All, {another}."} for one in TWO]}
+
+    calls = Script(Brain(TWO, {"rubric": rubric, "dependencies": always("?")}))
+    reply = judged(package(tmp_path, [1, 2]), calls, "diagnosis=off")
+    assert process_of(reply)["halted"] == "dependencies round 2"
+    steps = calls.steps()
+    assert (steps["rubric"], steps["dependencies"]) == (2, 10)
+    assert len({(one.system, text_of(one)) for one in calls.sent}) == len(calls.sent)
+
+
+def test_a_name_of_two_lines_is_one_line(tmp_path: Path) -> None:
+    two = [{**TWO[0], "criterion": "Find\n the\tkettle"}, *TWO[1:]]
+    calls = Script(Brain(two))
+    reply = judged(package(tmp_path, [1, 2]), calls)
+    assert reply.verdict == "success"
+    assert calls.steps()["actions_only"] == 1
+    assert process_of(reply)["rubric"]["criteria"][0]["criterion"] == "Find the kettle"
 
 
 def test_a_screen_that_is_broken_inside_is_found_when_it_is_read(tmp_path: Path) -> None:

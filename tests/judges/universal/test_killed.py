@@ -26,6 +26,7 @@ RUBRIC = [
 STEPS = (
     *("rubric", "dependencies", "actions_only", "relevance", "evidence", "conditions", "reality"),
     *("rescoring", "side_effects", "outcome", "failures"),
+    *("task_with_record", "task_alone"),
 )
 WHOLE = 2 + 1 + 3 + 3 + 1 + 1 + 1 + 1 + 1 + 1 + 2
 """Calls of one trajectory of three frames: rubric 2, relevance 3, evidence 3, task 2, the rest one each."""

@@ -162,7 +162,9 @@ def test_a_dry_run_has_the_published_table_and_what_will_be_sent(
     table = {line[:20].strip(): line[20:].split() for line in capsys.readouterr().out.splitlines()}
     assert table["relevance"] == ["M", "10", "8"]
     assert table["rubric"][-1] == "1", "both trajectories are of one task"
-    assert table["evidence"] == ["S", "<=", "K", "x", "N", "-", "2", "to", "8"]
+    assert table["evidence"] == ["S", "<=", "K", "x", "N", "-", "2", "to", "10"], (
+        "a rubric of many criteria takes two"
+    )
     assert table["outcome"] == ["1", "2", "2"]
     assert any("calls with retries" in " ".join((key, *rest)) for key, rest in table.items())
     assert any("asked for again, up to 5 times" in " ".join((key, *rest)) for key, rest in table.items())

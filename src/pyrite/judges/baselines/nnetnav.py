@@ -63,7 +63,7 @@ class NNetNav(Baseline):
 
     def supports(self, condition: str) -> bool:
         """All screens with the actions between them; neither thoughts nor the final message are inputs."""
-        return condition == "E3-full" or (condition.startswith("E2-") and "+" not in condition)
+        return condition in {"E3-full", "E3-whole"} or (condition.startswith("E2-") and "+" not in condition)
 
     def calls_for(self, evidence: Evidence) -> tuple[int, int]:
         pairs = max(0, len(evidence.images) - 1)

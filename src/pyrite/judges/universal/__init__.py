@@ -117,7 +117,7 @@ class Universal:
 
     def supports(self, condition: str) -> bool:
         """All screens are looked at: nothing less is taken."""
-        return condition.startswith("E3-full")
+        return condition.startswith("E3-")
 
     def config(self) -> dict[str, Any]:
         """Models, options, the digest of each step's prompt, and of the rubrics that were given."""
@@ -169,6 +169,11 @@ class Universal:
     def calls_table(self, packages: Sequence[tuple[Evidence, int]]) -> list[str]:
         """The published count of calls by step, and what will be sent about these packages and runs."""
         return table.text(packages, self.settings, self._rubric_given)
+
+    def calls_in_all(self, packages: Sequence[tuple[Evidence, int]]) -> tuple[int, int]:
+        """The fewest and the most calls about these packages and runs, what is shared counted once."""
+        listed = table.totals(packages, self.settings, self._rubric_given)
+        return sum(one.fewest for one in listed), sum(one.most for one in listed)
 
     def _rubric_given(self, evidence: Evidence) -> Rubric | None:
         found = self.given(evidence.instruction)

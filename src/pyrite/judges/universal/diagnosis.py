@@ -31,7 +31,7 @@ ACTIONS: Mapping[str, set[str]] = {
     "done": set(),
     "fail": set(),
 }
-"""The actions that there are, and their arguments; `raw` is one of another harness, whose are not known."""
+"""The actions that there are, and their arguments. Of `raw` ones, of another harness, its importer knows."""
 
 
 async def failures(known: Known, graded: Instance, outcome: bool | None) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def read_failures(body: Any, last: int) -> dict[str, Any]:
                 "step_numbers": steps,
                 "error_code": code,
                 "error_category": FAMILIES[code[0]],
-                "error_type": reading.text(item, "error_type"),
+                "error_type": CODES[code][0],
                 **{key: reading.text(item, key) for key in _FIELDS},
             }
         )
@@ -94,16 +94,13 @@ def invalid_actions(actions: Sequence[ViewAction]) -> list[dict[str, Any]]:
     """6.1 and 6.2, found without a model: unknown arguments, unknown actions."""
     found = []
     for action in actions:
-        known = ACTIONS.get(action.action)
-        extra = sorted(set(action.parameters) - known) if known is not None else []
-        if action.action == "raw" or (known is not None and not extra):
+        extra = _unknown(action)
+        if extra is None:
             continue
-        code = "6.2" if known is None else "6.1"
-        what = (
-            f"there is no action {action.action[:60]!r}"
-            if known is None
-            else f"{action.action} has no {', '.join(extra)[:120]}"
-        )
+        raw = str(action.parameters.get("text") or "").split(maxsplit=1) if action.action == "raw" else []
+        name = (raw or [action.action])[0][:60]
+        code = "6.1" if extra else "6.2"
+        what = f"{name} has no {', '.join(extra)[:120]}" if extra else f"there is no action {name!r}"
         found.append(
             {
                 "step_numbers": str(action.step),
@@ -118,6 +115,14 @@ def invalid_actions(actions: Sequence[ViewAction]) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _unknown(action: ViewAction) -> Sequence[str] | None:
+    """Arguments that the action does not have; none where there is no such action; None where all is well."""
+    if action.unknown is not None or action.action == "raw":
+        return action.unknown
+    known = ACTIONS.get(action.action)
+    return () if known is None else sorted(set(action.parameters) - known) or None
 
 
 def with_first(found: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyrite.judges.client.base import Text
@@ -17,6 +17,10 @@ from pyrite.judges.universal.words import Words
 
 _LISTS = ("analyses", "analysis", "criteria", "results", "evidence", "items")
 """What models call the list."""
+MOST_PAIRS = 16
+"""Notes that one call asks for where a picture stands at several places: more would not fit an answer."""
+Pair = tuple[int, int]
+"""Number of a screen, number of a criterion."""
 
 
 def wanted(groups: Sequence[Sequence[int]]) -> dict[int, list[int]]:
@@ -28,12 +32,32 @@ def wanted(groups: Sequence[Sequence[int]]) -> dict[int, list[int]]:
     return found
 
 
-def together(asked: Mapping[int, Sequence[int]], frames: Sequence[Frame]) -> dict[int, list[int]]:
-    """The same with screens of the same pixels put together, under the number of the first of them."""
-    found: dict[int, set[int]] = {}
-    for number, criteria in asked.items():
-        found.setdefault(frames[number].first, set()).update(criteria)
-    return {number: sorted(criteria) for number, criteria in found.items()}
+@dataclass(frozen=True)
+class Place:
+    """A screen, and the criteria that it was selected for."""
+
+    frame: Frame
+    criteria: tuple[int, ...]
+
+
+def together(asked: Mapping[int, Sequence[int]], frames: Sequence[Frame]) -> list[list[Place]]:
+    """What is asked in one call: a screen, with the places where the same pixels stand again.
+
+    A picture is sent once, but noted at each of its places, held against what was done by then. A call
+    has at most `MOST_PAIRS` notes, or one place.
+    """
+    found: list[list[Place]] = []
+    last: dict[int, int] = {}
+    for number in sorted(asked, key=lambda one: (frames[one].first, one)):
+        place = Place(frames[number], tuple(sorted(set(asked[number]))))
+        call = last.get(frames[number].first)
+        pairs = 0 if call is None else sum(len(one.criteria) for one in found[call])
+        if call is None or pairs + len(place.criteria) > MOST_PAIRS:
+            last[frames[number].first] = len(found)
+            found.append([place])
+        else:
+            found[call].append(place)
+    return found
 
 
 @dataclass(frozen=True)
@@ -45,58 +69,107 @@ class Looking:
     shots: Shots
     settings: Settings
 
-    def question(self, frame: Frame, criteria: Sequence[int], text: str | None) -> Question[list[Seen]]:
-        """About what a screen shows of criteria; `text` stands in for its pixels."""
-        words, rubric = self.words, self.rubric
-        head = f"{words.task()}\n\n{words.answer()}"
-        if self.settings.near >= len(words.evidence.actions):
-            head += f"\n\n{words.history()}"
+    def question(self, places: Sequence[Place], text: str | None) -> Question[list[Seen]]:
+        """About what a picture shows of the criteria of its places; `text` stands in for its pixels."""
+        words, rubric, near = self.words, self.rubric, self.settings.near
+        head = [words.task(), words.answer()]
+        if 2 * near >= len(words.evidence.actions):
+            head.append(words.history())
         else:
-            head += f"\n\n{words.near(frame.after, self.settings.near)}"
+            several = len(places) > 1
+            head += [words.near(one.frame.after, near, _name(one) * several) for one in places]
+        criteria = sorted({one for place in places for one in place.criteria})
+        tail = words.criteria(rubric.criteria, criteria, points=False)
+        if len(places) > 1:
+            tail += f"\n\n{_several(places)}"
+        first, also = places[0].frame, [one.frame.number for one in places[1:]]
+        numbers = ",".join(f"{one.frame.number + 1:04d}" for one in places)
         about = ",".join(str(one) for one in criteria)
         return Question(
             "evidence",
             lambda: [
-                Text(head),
-                *screen(words, frame, self.shots, text),
-                Text(words.criteria(rubric.criteria, criteria, points=False)),
+                Text("\n\n".join(head)),
+                *screen(words, first, self.shots, text, also=also),
+                Text(tail),
             ],
-            lambda body: read(body, rubric, criteria, frame.number),
-            _schema(rubric, criteria),
-            about=f"screen {frame.number + 1:04d} criteria {about}",
+            lambda body: _read(body, rubric, places),
+            _schema_of(rubric, places),
+            about=f"screen {numbers} criteria {about}",
         )
 
 
-Asked = tuple[Frame, Sequence[int], str | None]
-"""A screen, the criteria that it was selected for, and the text that stands in for its pixels."""
+Asked = tuple[Sequence[Place], str | None]
+"""The places of a picture, and the text that stands in for its pixels."""
 
 
-async def look(asker: Asker, looking: Looking, asked: Sequence[Asked]) -> list[dict[int, Seen | StepFailed]]:
-    """For each screen: criterion -> what it shows about it, or why that is not known.
+async def look(asker: Asker, looking: Looking, asked: Sequence[Asked]) -> dict[Pair, Seen | StepFailed]:
+    """(number of the screen, criterion) -> what it shows about it there, or why that is not known.
 
-    Screens whose answers for all criteria at once cannot be used are asked about one criterion at a time,
-    once each and so many of them: first one of each screen, and the others if any of those was answered.
+    Pictures whose answers for all criteria at once cannot be used are asked about one note at a time, once
+    each and so many of them: first one of each picture, and the others if any of those was answered.
     """
     answers = await rounds.ask(asker, [looking.question(*one) for one in asked])
-    found: list[dict[int, Seen | StepFailed]] = []
-    owed: list[tuple[int, int]] = []
-    for place, ((_, criteria, _), answer) in enumerate(zip(asked, answers, strict=True)):
+    found: dict[Pair, Seen | StepFailed] = {}
+    owed: list[tuple[int, Place]] = []
+    for number, ((places, _), answer) in enumerate(zip(asked, answers, strict=True)):
+        each = [Place(place.frame, (one,)) for place in places for one in place.criteria]
         if isinstance(answer, StepFailed):
-            found.append(dict.fromkeys(criteria, answer))
-            if len(criteria) > 1 and answer.status is not None:
-                owed += [(place, one) for one in criteria]
+            found |= {_pair(one): answer for one in each}
+            if len(each) > 1 and answer.status is not None:
+                owed += [(number, one) for one in each]
         else:
-            found.append(dict(zip(criteria, answer, strict=True)))
+            found |= {_pair(one): seen for one, seen in zip(each, answer, strict=True)}
     owed = owed[: rounds.MOST_ALONE]
     first = [one for i, one in enumerate(owed) if i == 0 or owed[i - 1][0] != one[0]]
     for wave in (first, [one for one in owed if one not in first]):
-        alone = [looking.question(asked[place][0], [one], asked[place][2]) for place, one in wave]
-        told = await rounds.once(asker, alone)
-        for (place, one), said in zip(wave, told, strict=True):
-            found[place][one] = said if isinstance(said, StepFailed) else said[0]
+        told = await rounds.once(asker, [looking.question([place], asked[i][1]) for i, place in wave])
+        for (_, place), said in zip(wave, told, strict=True):
+            found[_pair(place)] = said if isinstance(said, StepFailed) else said[0]
         if not any(isinstance(said, list) for said in told):
             break
     return found
+
+
+def _pair(place: Place) -> Pair:
+    return place.frame.number, place.criteria[0]
+
+
+def _name(place: Place) -> str:
+    return f"screen {place.frame.number + 1}"
+
+
+def _several(places: Sequence[Place]) -> str:
+    """What to do with one picture that stands at several places of the record."""
+    lines = ["The same picture stands at several places of the record:"]
+    for one in places:
+        after = "at the start" if one.frame.after is None else f"after step {one.frame.after}"
+        lines.append(f"- {_name(one)}, {after}: criteria {', '.join(map(str, one.criteria))}")
+    form = ", ".join(f'"screen_{one.frame.number + 1}": {{"criterion_…": …}}' for one in places)
+    lines.append(
+        "Hold it, at each place, against what the agent had done by then. The entries of a place stand under "
+        f"its screen: {{{form}}}"
+    )
+    return "\n".join(lines)
+
+
+def _read(body: Any, rubric: Rubric, places: Sequence[Place]) -> list[Seen]:
+    """The notes of all places, in order. Raises `Unusable`."""
+    if len(places) == 1:
+        return read(body, rubric, places[0].criteria, places[0].frame.number)
+    whole, found = reading.an_object(body), []
+    for one in places:
+        key = f"screen_{one.frame.number + 1}"
+        if key not in whole:
+            raise Unusable(f"{key} is missing")
+        found += read(whole[key], rubric, one.criteria, one.frame.number)
+    return found
+
+
+def _schema_of(rubric: Rubric, places: Sequence[Place]) -> dict[str, Any]:
+    if len(places) == 1:
+        return _schema(rubric, places[0].criteria)
+    named = {f"screen_{one.frame.number + 1}": _schema(rubric, one.criteria) for one in places}
+    return reading.shape(named)
 
 
 def read(body: Any, rubric: Rubric, criteria: Sequence[int], number: int) -> list[Seen]:
@@ -154,16 +227,12 @@ def _schema(rubric: Rubric, criteria: Sequence[int]) -> dict[str, Any]:
 
 
 def spread(
-    asked: Mapping[int, Sequence[int]],
-    frames: Sequence[Frame],
-    found: Mapping[int, Mapping[int, Seen | StepFailed]],
-    criteria: int,
+    asked: Mapping[int, Sequence[int]], found: Mapping[Pair, Seen | StepFailed], criteria: int
 ) -> list[list[Seen]]:
-    """By criterion, in the order of selection; a screen that is shown again has what the first has."""
+    """By criterion, in the order of selection."""
     by_criterion: list[list[Seen]] = [[] for _ in range(criteria)]
     for number, wanted_here in asked.items():
         for index in wanted_here:
-            one = found[frames[number].first][index]
-            if isinstance(one, Seen):
-                by_criterion[index].append(replace(one, screen=number))
+            if isinstance(one := found[number, index], Seen):
+                by_criterion[index].append(one)
     return by_criterion

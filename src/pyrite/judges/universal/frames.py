@@ -24,9 +24,12 @@ from pyrite.store.images import png_size, read_image
 
 _END = b"IEND\xaeB`\x82"
 """How a PNG ends."""
+OUT_OF_ROOM = "left out for want of room"
 _ENDING = ("done", "fail", "answer")
 _ENDING_RAW = ("terminate", "stop_execution", "stop_and_answer_question", "finished")
 """How a foreign action begins that ends an episode: nothing changes after it."""
+_STILL = "pause_and_memorize_fact"
+"""How a foreign action begins that changes nothing but what the agent knows."""
 
 
 @dataclass(frozen=True)
@@ -73,25 +76,34 @@ def ends(action: ViewAction) -> bool:
     return action.action in _ENDING or str(words).startswith(_ENDING_RAW)
 
 
+def open_end(evidence: Evidence, settings: Settings) -> int | None:
+    """The last step, where what it led to is part of the record and no screen shows it; else None.
+
+    So ends a run with a screen a step that was stopped on its way, for want of budget for instance.
+    """
+    last = evidence.actions[-1] if evidence.actions else None
+    if last is None or last.screen is not None or settings.frames == "pre-action":
+        return None
+    raw = str(last.parameters.get("text") or "").lstrip() if last.action == "raw" else ""
+    return None if ends(last) or raw.startswith(_STILL) else last.step
+
+
 def _missing(evidence: Evidence, settings: Settings) -> list[Fault]:
-    """Actions after which there is no screen, files that did not fit, and what a budget kept out."""
+    """Actions taken on no screen, an open end, files that do not fit, what a budget kept out."""
     left = evidence.left_out
     kept_out = set(left.screens) if left is not None else set()
     found = _files(evidence, settings)
-    lost = [
-        action.step
-        for number, action in enumerate(evidence.actions)
-        if action.screen is None
-        and action.step not in kept_out
-        and not (number == len(evidence.actions) - 1 and ends(action))
-    ]
+    before_last = evidence.actions[:-1]
+    lost = [one.step for one in before_last if one.screen is None and one.step not in kept_out]
     if lost:
         found.append(Fault("frames", f"no screen after steps {_listed(lost)}", decisive=True))
+    if (step := open_end(evidence, settings)) is not None:
+        found.append(Fault("frames", f"no screen after step {step}, the last one"))
     if left is not None:
         for name, steps in (("screens after steps", left.screens), ("steps", left.actions)):
             if steps:
-                what = f"left out for want of room: {name} {_listed(steps)}"
-                more = "" if settings.blind else "; left_out=told judges without them"
+                what = f"{OUT_OF_ROOM}: {name} {_listed(steps)}"
+                more = "" if settings.blind else "; E3-whole has them, left_out=told judges without them"
                 found.append(Fault("frames", what + more, decisive=not settings.blind))
     return found
 

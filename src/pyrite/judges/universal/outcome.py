@@ -9,6 +9,7 @@ from pyrite.judges.universal import reading
 from pyrite.judges.universal.known import Known
 from pyrite.judges.universal.records import Instance, Vote
 from pyrite.judges.universal.scoring import two_passes
+from pyrite.judges.universal.words import END_DECIDES
 
 
 async def decide(known: Known, graded: Instance, instance: int) -> Vote:
@@ -21,12 +22,14 @@ async def decide(known: Known, graded: Instance, instance: int) -> Vote:
         known.graded(graded),
         suspicions(known, graded),
         known.screens(),
+        words.end_decides("Of the outcome"),
     ]
+    unseen = words.open_end is not None
     return await known.asker.ask(
         "outcome",
         [Text("\n\n".join(filter(None, parts)))],
-        read,
-        schema=_SCHEMA,
+        lambda body: read(body, unseen=unseen),
+        schema=_schema(unseen=unseen),
         about=f"vote {instance + 1}" if instance else "",
         instance=instance,
     )
@@ -41,22 +44,20 @@ def suspicions(known: Known, graded: Instance) -> str:
     return f"The screens took points from what was claimed, in criteria {', '.join(less)}." if less else ""
 
 
-def read(body: Any) -> Vote:
+def read(body: Any, *, unseen: bool = False) -> Vote:
     answer = reading.an_object(body)
     return Vote(
         reading.text(answer, "primary_intent"),
         reading.text(answer, "reasoning"),
         reading.flag(answer, "output_success"),
+        unseen and reading.flag(answer, END_DECIDES),
     )
 
 
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
+def _schema(*, unseen: bool) -> dict[str, Any]:
+    fields = {
         "primary_intent": {"type": "string"},
         "reasoning": {"type": "string"},
         "output_success": {"type": "boolean"},
-    },
-    "required": ["primary_intent", "reasoning", "output_success"],
-    "additionalProperties": False,
-}
+    }
+    return reading.shape({**fields, END_DECIDES: {"type": "boolean"}} if unseen else fields)

@@ -31,7 +31,7 @@ from pyrite.judges.universal import (
     side_effects,
 )
 from pyrite.judges.universal.asking import Asker
-from pyrite.judges.universal.frames import Frame, Shots, frames
+from pyrite.judges.universal.frames import Frame, Shots, frames, open_end
 from pyrite.judges.universal.known import Known
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import (
@@ -114,7 +114,7 @@ class Verification:
         self._texts = texts
         shown, missing = frames(package.evidence, settings)
         self.found = Finding(shown, missing)
-        self._words = Words(package.evidence, len(shown))
+        self._words = Words(package.evidence, len(shown), open_end(package.evidence, settings))
 
     async def run(self) -> Finding:
         """Raises `CallError` where an endpoint gives no answers; all else is in what is found."""
@@ -215,19 +215,14 @@ class Verification:
 
     async def _evidence(self, asked: dict[int, list[int]]) -> None:
         found, (asker, words, rubric) = self.found, self._known
-        calls = evidence.together(asked, found.frames)
         looking = evidence.Looking(words, rubric, self._shots, self._settings)
-        shown = [(found.frames[number], criteria) for number, criteria in calls.items()]
-        answers = await evidence.look(
-            asker, looking, [(one, criteria, self._text(one)) for one, criteria in shown]
-        )
-        by_first = dict(zip(calls, answers, strict=True))
-        found.seen = evidence.spread(asked, found.frames, by_first, len(rubric.criteria))
-        for by_criterion in by_first.values():
-            for index, one in by_criterion.items():
-                if isinstance(one, StepFailed):
-                    found.ungraded.add(index)
-                    self._fail(one, halt=False, criteria=(index,))
+        shown = evidence.together(asked, found.frames)
+        noted = await evidence.look(asker, looking, [(one, self._text(one[0].frame)) for one in shown])
+        found.seen = evidence.spread(asked, noted, len(rubric.criteria))
+        for (_, index), one in noted.items():
+            if isinstance(one, StepFailed):
+                found.ungraded.add(index)
+                self._fail(one, halt=False, criteria=(index,))
         if len(found.ungraded) == len(rubric.criteria):
             raise _Halt("evidence")  # nothing that follows could have a grade
 
@@ -298,7 +293,10 @@ class Verification:
         if not self._matters():
             votes = await _all(*(self._vote(graded, i) for i in range(self._settings.votes)))
             found.votes = list(votes)
-            found.voted = scoring.majority([None if one is None else one.success for one in votes])
+            found.voted = scoring.majority([None if one is None else one.said for one in votes])
+            if found.voted is None and any(one is not None and one.open for one in votes):
+                what = f"what step {self._words.open_end}, the last one, led to could decide it"
+                found.faults.append(Fault("outcome", what, decisive=True))
             found.outcome = found.voted
             if found.voted and graded.penalties is None:
                 found.outcome = None  # a side effect would make it a failure

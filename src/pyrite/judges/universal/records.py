@@ -117,6 +117,8 @@ class Grade:
     reported: bool = False
     adjusted: str = ""
     """Which rule changed the model's points, and from what."""
+    open: bool = False
+    """Whether what the last step led to, which nobody has seen, could change the points: then none stand."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,13 @@ class Vote:
     intent: str
     reasoning: str
     success: bool
+    open: bool = False
+    """Whether what the last step led to, which nobody has seen, could make it another."""
+
+    @property
+    def said(self) -> bool | None:
+        """What counts."""
+        return None if self.open else self.success
 
 
 @dataclass

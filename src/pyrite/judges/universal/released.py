@@ -57,7 +57,7 @@ def intermediates(found: Finding) -> dict[str, Any]:
     if found.votes:
         record["step8_outcome_verification"] = outcome(found)
         record["majority_vote_step8"] = {
-            "all_votes": [None if one is None else one.success for one in found.votes],
+            "all_votes": [None if one is None else one.said for one in found.votes],
             "majority_output_success": found.outcome,
             "all_results": [None if one is None else _vote(asdict(one)) for one in found.votes],
         }
@@ -91,7 +91,7 @@ def outcome(found: Finding) -> dict[str, Any] | None:
     votes = [one for one in found.votes if one is not None]
     if not votes:
         return None
-    said = next((one for one in votes if one.success == found.voted), votes[0])
+    said = next((one for one in votes if one.said == found.voted), votes[0])
     return {**_vote(asdict(said)), "output_success": found.outcome}
 
 
@@ -158,7 +158,7 @@ def _item(found: Finding, instance: Instance | None, index: int) -> dict[str, An
         item |= {
             "applicable_evidence": grade.evidence,
             "post_image_justification": grade.justification,
-            "post_image_earned_points": None if index in found.ungraded else grade.points,
+            "post_image_earned_points": None if index in found.ungraded or grade.open else grade.points,
         }
     return item
 

@@ -41,9 +41,12 @@ def question(
     )
 
 
-def screen(words: Words, frame: Frame, shots: Shots, text: str | None, side: int = 0) -> list[Part]:
-    """A screen with its heading, or what was read off it."""
-    heading = f"Screen {frame.number + 1} of {words.shown}:"
+def screen(
+    words: Words, frame: Frame, shots: Shots, text: str | None, side: int = 0, also: Sequence[int] = ()
+) -> list[Part]:
+    """A screen with its heading, or what was read off it; `also`: other numbers that it has."""
+    more = "".join(f", and screen {number + 1}" for number in also)
+    heading = f"Screen {frame.number + 1}{more} of {words.shown}:"
     if text is None:
         return [Text(heading), shots.part(frame, side)]
     said = text[:20_000] or "(no text was found on it)"

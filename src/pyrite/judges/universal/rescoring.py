@@ -10,25 +10,28 @@ from pyrite.judges.client.base import Text
 from pyrite.judges.universal import reading
 from pyrite.judges.universal.known import Known
 from pyrite.judges.universal.records import Grade, Rubric, Seen, Unusable
+from pyrite.judges.universal.words import END_DECIDES
 
 
 async def grade(known: Known, instance: int) -> tuple[Grade, ...]:
     """The grades of one instance. Raises `StepFailed`."""
     words, rubric = known.words, known.rubric
-    parts = [words.task(), words.history(), words.answer(), known.graded(), known.screens()]
+    asked = words.end_decides("Of each criterion's points")
+    parts = [words.task(), words.history(), words.answer(), known.graded(), known.screens(), asked]
+    unseen = words.open_end is not None
     found = await known.asker.ask(
         "rescoring",
-        [Text("\n\n".join(parts))],
-        lambda body: read(body, rubric),
-        schema=_schema(rubric),
+        [Text("\n\n".join(filter(None, parts)))],
+        lambda body: read(body, rubric, unseen=unseen),
+        schema=_schema(rubric, unseen=unseen),
         about=f"vote {instance + 1}" if instance else "",
         instance=instance,
     )
     return just(found, rubric, known.seen)
 
 
-def read(body: Any, rubric: Rubric) -> list[Grade]:
-    """One grade a criterion, in order. Raises `Unusable`."""
+def read(body: Any, rubric: Rubric, *, unseen: bool = False) -> list[Grade]:
+    """One grade a criterion, in order; `unseen`: each says whether the end decides. Raises `Unusable`."""
     n = len(rubric.criteria)
     items = reading.by_criterion(body, range(n), "items")
     return [
@@ -37,6 +40,7 @@ def read(body: Any, rubric: Rubric) -> list[Grade]:
             reading.text(item, "post_image_justification"),
             reading.text(item, "applicable_evidence"),
             **_loss(item.get("loss"), n),
+            open=unseen and reading.flag(item, END_DECIDES),
         )
         for item, one in zip(items, rubric.criteria, strict=True)
     ]
@@ -96,7 +100,7 @@ def _just(
     return one
 
 
-def _schema(rubric: Rubric) -> dict[str, Any]:
+def _schema(rubric: Rubric, *, unseen: bool) -> dict[str, Any]:
     numbers = list(range(len(rubric.criteria)))
     loss = {
         "kind": {"type": "string", "enum": ["none", "agent", "outside"]},
@@ -107,11 +111,13 @@ def _schema(rubric: Rubric) -> dict[str, Any]:
     items = {}
     for index, one in enumerate(rubric.criteria):
         points = {"type": "number", "minimum": 0, "maximum": one.max_points}
-        fields = {
+        fields: dict[str, Any] = {
             "applicable_evidence": {"type": "string"},
             "post_image_justification": {"type": "string"},
             "post_image_earned_points": points,
             "loss": reading.shape(loss),
         }
+        if unseen:
+            fields[END_DECIDES] = {"type": "boolean"}
         items[index] = reading.shape(fields)
     return reading.keyed(items)

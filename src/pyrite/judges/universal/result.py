@@ -67,7 +67,7 @@ def reason(found: Finding, settings: Settings) -> str:
     if settings.success == "process":
         return f"{found.score.earned:g} of {found.score.most:g} points"
     votes = [one for one in found.votes if one is not None]
-    said = next((one for one in votes if one.success == found.voted), votes[0] if votes else None)
+    said = next((one for one in votes if one.said == found.voted), votes[0] if votes else None)
     text = "" if said is None else said.reasoning
     median = found.median
     if found.voted and not found.outcome and median is not None and median.penalties:
@@ -144,7 +144,7 @@ def _criterion(found: Finding, index: int) -> dict[str, Any]:
     met = found.conditions.met[index] if found.conditions is not None else None
     median = found.median
     grade = median.grades[index] if median is not None and median.grades is not None else None
-    graded = grade is not None and index not in found.ungraded and met is not False
+    graded = grade is not None and index not in found.ungraded and met is not False and not grade.open
     first = found.baseline[index] if found.baseline is not None else None
     return {
         "criterion": one.name,
@@ -191,7 +191,7 @@ def _votes(found: Finding) -> dict[str, Any]:
     return {
         "scores": [one.value for one in found.scores],
         "median_instance": found.chosen,
-        "outcomes": [None if one is None else one.success for one in found.votes],
+        "outcomes": [None if one is None else one.said for one in found.votes],
     }
 
 

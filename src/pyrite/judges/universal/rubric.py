@@ -32,6 +32,7 @@ _EMPTY = frozenset(
 """Words that require nothing by themselves."""
 ROUNDS = 2
 """How often a rubric is written anew because it could not be looked through."""
+_AGAIN = "A rubric that was written for this task could not be looked through"
 _ELLIPSIS = re.compile(r"\[\.\.\.\]|\[…\]|\.\.\.|…")
 _ITEM: dict[str, Any] = {
     "type": "object",
@@ -57,25 +58,31 @@ SCHEMA: dict[str, Any] = {
 
 
 async def write(asker: Asker, words: Words, drawing: int) -> Rubric:
-    """A rubric for the task, looked through; `drawing` tells one from another. Raises `StepFailed`."""
-    task = words.task()
-    text = words.evidence.instruction
+    """A rubric for the task, looked through; `drawing` tells one from another. Raises `StepFailed`.
+
+    One that is the same again is not looked through again: the same would be asked as often, in vain.
+    """
+    task, text = words.task(), words.evidence.instruction
+    failed: tuple[Rubric, StepFailed] | None = None
     for around in range(ROUNDS):
+        again = "" if failed is None else f"\n\n{_AGAIN}: {failed[1].why}. Write it another way."
         rubric = await asker.ask(
             "rubric",
-            [Text(task)],
+            [Text(f"{task}{again}")],
             lambda body: generated(body, text),
             schema=SCHEMA,
             about="" if not around else f"round {around + 1}",
             instance=around,
             of_task=drawing,
         )
+        if failed is not None and failed[0] == rubric:
+            break
         try:
             return await _looked_through(asker, words, rubric, drawing, around)
-        except StepFailed:
-            if around == ROUNDS - 1:
-                raise
-    raise AssertionError("no round")  # pragma: no cover
+        except StepFailed as exc:
+            failed = (rubric, exc)
+    assert failed is not None
+    raise failed[1]
 
 
 async def _looked_through(asker: Asker, words: Words, rubric: Rubric, drawing: int, around: int) -> Rubric:
@@ -136,7 +143,7 @@ def _criteria(
     """A criterion that has others in it stands for them: only those are graded, under its condition."""
     found = []
     for item in items:
-        name = reading.text(item, "criterion")
+        name = " ".join(reading.text(item, "criterion").split())
         description = reading.text(item, "description")
         most = reading.number(item, "max_points", 1e-9, 1e6)
         for key in ("justification", "earned_points"):
@@ -145,7 +152,7 @@ def _criteria(
         condition = item.get("condition")
         if condition is not None and not isinstance(condition, str):
             raise Unusable(f"the condition of {name[:40]!r} is no text")
-        condition = (condition or "").strip() or above
+        condition = " ".join((condition or "").split()) or above
         if item.get("items"):
             if depth >= 5:
                 raise Unusable("criteria are nested too deep")

@@ -122,5 +122,5 @@ def instance_score(
     """The score of one instance; null where it failed."""
     if instance.grades is None:
         return NOTHING
-    points = [one.points for one in instance.grades]
+    points = [None if one.open else one.points for one in instance.grades]
     return score(rubric, points, met, instance.penalties, ungraded)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyrite.judges.universal import rounds
-from pyrite.judges.universal.frames import frames
+from pyrite.judges.universal.evidence import MOST_PAIRS
+from pyrite.judges.universal.frames import OUT_OF_ROOM, frames
 from pyrite.judges.universal.options import Settings
 from pyrite.judges.universal.records import Rubric
 from pyrite.judges.universal.rubric import MOST_CRITERIA, ROUNDS
@@ -36,16 +38,16 @@ class Row:
 def rows(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> list[Row]:
     """A row a step, when every answer can be used at once; and the bound when none can."""
     shown, missing = frames(evidence, settings)
-    if any(one.decisive for one in missing):
+    if not shown or any(one.decisive for one in missing):
         return []
     screens = max(len(evidence.actions), 1)
     distinct = len({one.first for one in shown})
     n = None if rubric is None else len(rubric.criteria)
-    most_looked = distinct if n is None else min(distinct, settings.k * n)
+    most_looked = _looked(len(shown), distinct, None if n is None else settings.k * n)
     looked = None if n is None else min(screens, settings.k * n)
     fewest, most = (0, 1) if rubric is None else (int(len(rubric.conditional) >= 2),) * 2
     written, votes, times = int(rubric is None), settings.votes, settings.attempts
-    anew, shown_all = written * ROUNDS * times, _evidence(distinct, n, settings)
+    anew, shown_all = written * ROUNDS * times, _evidence(len(shown), distinct, n, settings)
     listed = [
         Row("rubric", "1", 1, written, written, anew),
         Row("dependencies", "1", 1, written, written, anew),
@@ -62,12 +64,20 @@ def rows(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> list[
     return listed
 
 
-def _evidence(distinct: int, criteria: int | None, settings: Settings) -> int:
-    """With screens of unknown relevance, which are looked at for all criteria, and with single criteria."""
+def _looked(shown: int, distinct: int, pairs: int | None) -> int:
+    """The most calls for notes on screens: a picture at many places takes more than one."""
+    if pairs is None:
+        return shown
+    return min(shown, pairs, distinct + (2 * pairs // MOST_PAIRS if distinct < shown else 0))
+
+
+def _evidence(shown: int, distinct: int, criteria: int | None, settings: Settings) -> int:
+    """With screens of unknown relevance, which are looked at for all criteria, and with single notes."""
     n = MOST_CRITERIA if criteria is None else criteria
-    screens = min(distinct, settings.k * n + settings.k)
-    alone = min(screens * n, rounds.MOST_ALONE) if n > 1 else 0
-    return rounds.most(screens, settings.attempts) + alone
+    places = min(shown, settings.k * n + settings.k)
+    alone = min(places * n, rounds.MOST_ALONE) if n > 1 or distinct < shown else 0
+    calls = min(places, _looked(shown, distinct, 2 * settings.k * n))
+    return rounds.most(calls, settings.attempts) + alone
 
 
 def bounds(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> tuple[int, int]:
@@ -76,9 +86,9 @@ def bounds(evidence: Evidence, settings: Settings, rubric: Rubric | None) -> tup
     return sum(one.fewest for one in listed), sum(one.most for one in listed)
 
 
-def text(packages: Sequence[tuple[Evidence, int]], settings: Settings, given: Given) -> list[str]:
+def totals(packages: Sequence[tuple[Evidence, int]], settings: Settings, given: Given) -> list[Row]:
     """The calls of all packages and runs, step by step; what a task shares is counted once a task."""
-    totals: dict[str, Row] = {}
+    found: dict[str, Row] = {}
     known: set[tuple[str, str, int]] = set()
     for evidence, run in packages:
         for one in rows(evidence, settings, given(evidence)):
@@ -88,25 +98,48 @@ def text(packages: Sequence[tuple[Evidence, int]], settings: Settings, given: Gi
                 key = (one.step, evidence.instruction, drawing)
                 times = int(key not in known)
                 known.add(key)
-            totals[one.step] = _added(totals.get(one.step), one, times)
+            found[one.step] = _added(found.get(one.step), one, times)
+    return list(found.values())
+
+
+def text(packages: Sequence[tuple[Evidence, int]], settings: Settings, given: Given) -> list[str]:
+    """The table of calls, and which verdicts are known to have no outcome before anything is asked."""
+    listed, certain = totals(packages, settings, given), _certain(packages, settings)
+    if not listed:
+        return certain
     lines = [f"{'step':<18} {'published':<12} {'calls':>8} {'will be sent':>16}"]
-    lines += [_line(one) for one in totals.values()]
-    published = [one.published for one in totals.values()]
+    lines += [_line(one) for one in listed]
+    published = [one.published for one in listed]
     whole = Row(
         "all",
         "M + S + 8",
         None if None in published else sum(one or 0 for one in published),
-        sum(one.fewest for one in totals.values()),
-        sum(one.most for one in totals.values()),
-        sum(one.bound for one in totals.values()),
+        sum(one.fewest for one in listed),
+        sum(one.most for one in listed),
+        sum(one.bound for one in listed),
     )
     again = f"an answer that cannot be used is asked for again, up to {settings.attempts} times in all"
     return [
+        *certain,
         *lines,
         _line(whole),
         f"{again}, a screen's evidence then",
         f"one criterion at a time as well: at most {whole.bound:,} calls with retries",
     ]
+
+
+def _certain(packages: Sequence[tuple[Evidence, int]], settings: Settings) -> list[str]:
+    """Why verdicts will be null without a call, and how many."""
+    found: Counter[str] = Counter()
+    for evidence, _ in packages:
+        shown, missing = frames(evidence, settings)
+        why = [one.what for one in missing if one.decisive] if shown else ["no screen"]
+        if why:
+            room = why[0].startswith(OUT_OF_ROOM)
+            files = evidence.screen_files is not None and not any(one.startswith("no screen") for one in why)
+            told = f"{OUT_OF_ROOM} (E3-whole leaves nothing out)" if room else "a screen is missing"
+            found["files of screens that fit no action" if files and not room else told] += 1
+    return [f"no outcome, and no call: {n:,} of {len(packages):,}: {why}" for why, n in found.items()]
 
 
 def _added(before: Row | None, one: Row, times: int) -> Row:

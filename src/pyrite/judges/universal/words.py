@@ -20,6 +20,12 @@ _NO_START = {
     *("http://www.bing.com", "https://www.bing.com"),
 }
 """Start pages that stand for none; the forms with a slash after www.bing.com are not among them."""
+END_DECIDES = "end_decides"
+"""The field that is asked for beside a grade where the end was not seen."""
+_PAGES = (
+    "\nThe line before a step is the address of the page that it was taken on, as the browser recorded it. "
+    "Screens show no addresses: where the agent was, these lines decide."
+)
 MOST_ARGUMENTS = 2_000
 _NO_BLANKS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -37,6 +43,8 @@ class Words:
     evidence: Evidence
     shown: int
     """How many screens are looked at."""
+    open_end: int | None = None
+    """The last step, where no screen shows what it led to."""
 
     @property
     def sign(self) -> str:
@@ -62,10 +70,31 @@ class Words:
         left = self.evidence.left_out
         note = f"\n{left_out_text(left)}" if left is not None and left.actions else ""
         log = "\n".join(_action(one) for one in self.evidence.actions)
-        return block("actions of the agent", log or "(none)", self.sign) + note
+        return block("actions of the agent", log or "(none)", self.sign) + note + self._pages() + self._end()
 
-    def near(self, after: int | None, most: int) -> str:
-        """The actions before and after a screen, so many each way; how many more there are is told."""
+    def _pages(self) -> str:
+        return _PAGES if any(one.page is not None for one in self.evidence.actions) else ""
+
+    def _end(self) -> str:
+        if self.open_end is None:
+            return ""
+        return f"\nNo screen shows what step {self.open_end}, the last one, led to: it is not known."
+
+    def end_decides(self, what: str) -> str:
+        """Asks whether what is not known of the end could change something; "" where the end was seen."""
+        if self.open_end is None:
+            return ""
+        return (
+            f"What step {self.open_end}, the last one, led to was not recorded. {what}, say in "
+            f'"{END_DECIDES}": true if what that step may have done could make it another, else false. '
+            "Grade by what is known."
+        )
+
+    def near(self, after: int | None, most: int, name: str = "") -> str:
+        """The actions before and after a screen, so many each way; how many more there are is told.
+
+        `name`: which screen, where those around others stand beside them.
+        """
         actions = self.evidence.actions
         if len(actions) <= 2 * most:
             return self.history()
@@ -75,7 +104,9 @@ class Words:
         low, high = max(0, place - most), min(len(actions), place + most)
         log = "\n".join(_action(one) for one in actions[low:high])
         told = f"{low} actions before these and {len(actions) - high} after them are not repeated here."
-        return f"{told}\n{block('actions of the agent', log, self.sign)}"
+        end = self._end() if high == len(actions) else ""
+        told = f"Around {name}: {told}" if name else told
+        return f"{told}\n{block('actions of the agent', log, self.sign)}{self._pages()}{end}"
 
     def answer(self) -> str:
         """What the agent said at the end; a claim."""
@@ -178,9 +209,11 @@ def words_of(text: str) -> list[str]:
 
 
 def _action(action: ViewAction) -> str:
-    """One line whatever the action holds: values are JSON."""
+    """A line whatever the action holds, after one with its page where that is known: values are JSON."""
     arguments = _json(action.parameters)[:MOST_ARGUMENTS]
     line = f"step {action.step}: {_json(action.action)[1:-1]} {arguments}"
+    if action.page is not None:
+        line = f"state {action.step}: {_json(action.page)[:MOST_ARGUMENTS]}\n{line}"
     return line if action.thought is None else f"{line}\n  thought: {_json(action.thought)[:MOST_ARGUMENTS]}"
 
 
