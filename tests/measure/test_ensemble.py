@@ -294,3 +294,27 @@ def test_every_rule_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["experiment", "ensemble", "--help"]) == 0
     text = capsys.readouterr().out
     assert all(rule in text for rule in RULES)
+
+
+def test_members_stand_between_commas_or_one_each(
+    make_bench: Callable[[], MadeBench], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Options keep their commas, in any order, and so does an ensemble that is a member."""
+    made = make_bench()
+    made.episode("e0", "t0", "fail")
+    for name in ("a", "b@x=1,y=2", "c"):
+        made.verdicts(name, "E3-full", [("e0", "success")])
+    command = ["experiment", "ensemble", str(made.bench.root), "--rule", "any", "--json", "-q"]
+
+    def made_of(*more: str) -> str:
+        assert run([*command, *more]) == 0, capsys.readouterr().err
+        [one] = json.loads(capsys.readouterr().out)["ensembles"]
+        return str(one["judge"])
+
+    apart = made_of("--judge", "a", "--judge", "b@x=1,y=2", "--judge", "c")
+    assert apart == "any(a+b@x=1,y=2+c)"
+    assert made_of("--judge", "a,b@y=2,x=1,c") == apart
+    assert made_of("--judge", "a", "--judge", "b@x=1,y=2,c") == apart
+    assert made_of("--judge", "any(a+b@x=1,y=2+c)", "--judge", "c") == f"any({apart}+c)"
+    for wrong in ("a,zz", "a,a", "a", ","):
+        assert run([*command, "--judge", wrong]) == 2

@@ -180,7 +180,11 @@ def test_where_nothing_was_answered_it_says_so(
         assert (arm["conditions"]["E2-last4"]["fpr"]["value"] is not None) == answered
         assert arm["conditions"]["E2+claim"]["missing"] == 200
         assert run([*command, "--no-color"]) == 4
-        assert "missing, and left out" in " ".join(capsys.readouterr().out.split())
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "missing, and left out" in shown
+        assert "null: no verdicts" in shown
+        assert "none failed" not in shown
+        assert "none passed" not in shown
 
 
 @pytest.mark.parametrize(
