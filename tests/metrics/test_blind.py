@@ -142,7 +142,7 @@ SLOW = list(product(SIZES[:3], (0.5, 0.9, 1.0), (0.0, 0.5), (False, True)))
 
 @pytest.mark.parametrize(
     ("settings_of", "n"),
-    [(FAST, 60), pytest.param(SLOW, 400, marks=pytest.mark.slow)],
+    [(FAST, 60), pytest.param(SLOW, 250, marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_blind_judges_are_found_no_more_often_than_promised(
@@ -166,7 +166,7 @@ def test_blind_judges_are_found_no_more_often_than_promised(
 
 @pytest.mark.parametrize(
     ("tasks", "n"),
-    [((30,), 80), pytest.param((10, 30, 60), 400, marks=pytest.mark.slow)],
+    [((30,), 80), pytest.param((10, 30, 60), 250, marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_intervals_of_d_prime_and_criterion_hold_what_they_promise(

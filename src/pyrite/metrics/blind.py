@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-DRAWS = 9_999
-_METHOD = f"permutation of tasks of one size and of episodes within a task, {DRAWS:,} draws"
+DRAWS, LEAST = 9_999, 999
+"""Permutations; fewer, down to LEAST, where tasks are so many that they would take more than COST numbers."""
+COST = 5_000_000
 _BATCH = 2_000_000
 """Numbers drawn at once."""
 Whole = NDArray[np.int64]
@@ -52,15 +53,17 @@ def blind(accepted: Flags, passed: Flags, cluster: NDArray[np.integer], *, seed:
     order = order[size[order] > 0]
     said, truth, size = said[order], truth[order], size[order]
     seen = int((accepted & passed).sum())
+    draws = min(DRAWS, max(LEAST, COST // len(size)))
     generator = np.random.default_rng(seed)
     step, above, below, total = max(1, _BATCH // len(size)), 0, 0, 0.0
-    for start in range(0, DRAWS, step):
-        hits = _permuted(generator, said, truth, size, min(step, DRAWS - start))
+    for start in range(0, draws, step):
+        hits = _permuted(generator, said, truth, size, min(step, draws - start))
         above += int((hits >= seen).sum())
         below += int((hits <= seen).sum())
         total += float(hits.sum())
-    tail = (1 + min(above, below)) / (1 + DRAWS)
-    return Blind(min(1.0, 2 * tail), seen > total / DRAWS, _METHOD)
+    tail = (1 + min(above, below)) / (1 + draws)
+    method = f"permutation of tasks of one size and of episodes within a task, {draws:,} draws"
+    return Blind(min(1.0, 2 * tail), seen > total / draws, method)
 
 
 def _permuted(generator: np.random.Generator, said: Whole, truth: Whole, size: Whole, rows: int) -> Whole:
