@@ -153,6 +153,7 @@ def test_it_resumes_prints_and_prices(bench: Path, capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert "natural: 200 episodes" in text
     assert "with the opposite" in text
+    assert "p of a judge that looks at nothing, after Holm over these: E2-last4 " in text
     assert max(map(len, text.splitlines())) <= 100
     assert run([*command, "--dry-run"]) == 0
     assert "would ask for 0 verdicts, 200 are there" in capsys.readouterr().out

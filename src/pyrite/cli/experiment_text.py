@@ -88,6 +88,10 @@ def _print_arm(arm: Mapping[str, Any], *, no_color: bool) -> None:
     for reason in dict.fromkeys(gone.values()):
         none = ", ".join(_FIGURES[key] for key, why in gone.items() if why == reason)
         _print(f"  {none}: {numbers.null(reason)}")
+    seen = {name: cell["p_blind_holm"] for name, cell in arm["conditions"].items()}
+    tested = [f"{name} {numbers.p_value(p)}" for name, p in seen.items() if p is not None]
+    if tested:
+        _print(f"  p of a judge that looks at nothing, after Holm over these: {', '.join(tested)}")
     rows = [[(cell, look) for cell in row] for row, look in _effects(arm)]
     heads = ("", "message", "episodes", "difference pp", "flips", "p", "n")
     screen.table(
