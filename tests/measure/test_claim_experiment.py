@@ -16,6 +16,7 @@ BASE, CLAIM, SWAP = "E2-last4", "E2+claim", "E2+swap"
 ARM = Arm("j", "j", None, False, BASE, CLAIM, SWAP)
 Said = Mapping[tuple[str, str, int], Codes8]
 """(judge, condition, run) -> verdict of each episode."""
+_FIGURES = ("fpr", "tpr", "d_prime", "criterion")
 
 
 def table(truth: Codes8, cluster: list[str], said: Said, runs: int = 1) -> Table:
@@ -174,3 +175,79 @@ def test_interval_and_p_never_contradict_each_other(n: int, moved: int) -> None:
     assert found["p_signflip"] == min(1.0, 2 / 2**moved)
     assert (found["low"] > 0) is (found["p_signflip"] <= 0.05)
     assert ("sign-flip" in found["method"]) is (found["p_signflip"] > 0.05)
+
+
+@pytest.mark.parametrize("says", [0, 1, 2], ids=["reject", "accept", "uncertain"])
+@pytest.mark.parametrize(("failed", "passed", "each"), [(5, 21, 2), (10, 4, 2), (20, 20, 4)])
+def test_a_judge_that_always_says_the_same_is_chance_level(
+    failed: int, passed: int, each: int, says: int
+) -> None:
+    truth = np.repeat([1, 0], [passed, failed]).astype(np.int8)
+    said = {("j", name, 1): np.full(len(truth), says, dtype=np.int8) for name in (BASE, CLAIM, SWAP)}
+    block = measured(table(truth, [f"t{k // each}" for k in range(len(truth))], said), [ARM])
+    for cell in block["arms"][0]["conditions"].values():
+        assert (cell["p_blind"], cell["p_blind_holm"], cell["tells_apart"]) == (1.0, 1.0, False)
+        assert cell["d_prime"]["low"] < 0 == cell["d_prime"]["value"] < cell["d_prime"]["high"]
+        for rate in ("fpr", "tpr"):
+            assert cell[rate]["value"] == float(says == 1)
+            assert cell[rate]["high"] - cell[rate]["low"] > 0.1, "a rate of 0 or 1 has its interval too"
+    moved = block["arms"][0]["contrasts"]["claim"]["d_prime"]
+    assert (moved["value"], moved["low"], moved["reason"]) == (0, None, "no_difference")
+    assert any("chance level, so what moves" in one for one in notes({"strata": {"natural": block}}))
+
+
+def test_a_condition_is_found_after_holm_over_the_three() -> None:
+    """One condition in three at p = .03 is what a blind judge has often: not enough for `tells apart`."""
+    truth = np.repeat([1, 0], [12, 12]).astype(np.int8)
+    looks = np.concatenate([np.arange(12) < 9, np.arange(12) < 3]).astype(np.int8)
+    flat = np.ones(24, dtype=np.int8)
+    said = {("j", BASE, 1): looks, ("j", CLAIM, 1): flat, ("j", SWAP, 1): flat}
+    cells = measured(table(truth, [f"t{k}" for k in range(24)], said), [ARM])["arms"][0]["conditions"]
+    assert 0.05 / 3 < cells[BASE]["p_blind"] <= 0.05
+    assert cells[BASE]["p_blind_holm"] == pytest.approx(3 * cells[BASE]["p_blind"])
+    assert cells[BASE]["tells_apart"] is False
+    same = {("j", name, 1): truth for name in (BASE, CLAIM, SWAP)}
+    found = measured(table(truth, [f"t{k}" for k in range(24)], same), [ARM])
+    assert all(cell["tells_apart"] for cell in found["arms"][0]["conditions"].values())
+    assert not [one for one in notes({"strata": {"natural": found}}) if "chance level" in one]
+
+
+def test_the_wrong_way_round_is_not_telling_apart() -> None:
+    truth = np.repeat([1, 0], [12, 12]).astype(np.int8)
+    said = {("j", name, 1): 1 - truth for name in (BASE, CLAIM, SWAP)}
+    cell = measured(table(truth, [f"t{k}" for k in range(24)], said), [ARM])["arms"][0]["conditions"][BASE]
+    assert (cell["p_blind_holm"] < 0.01, cell["tells_apart"], cell["d_prime"]["high"] < 0) == (
+        True,
+        False,
+        True,
+    )
+
+
+def test_why_there_is_none_is_told_rightly() -> None:
+    """No such episode, no verdict on it, and no opposite of what it says are three things."""
+    truth = np.array([0, 0, 1, 1], dtype=np.int8)
+    gone = np.full(4, -1, dtype=np.int8)
+    said = {("j", BASE, 1): gone, ("j", CLAIM, 1): gone, ("j", SWAP, 1): gone}
+    arm = measured(table(truth, list("abcd"), said), [ARM])["arms"][0]
+    reasons = {cell[key]["reason"] for cell in arm["conditions"].values() for key in cell if key in _FIGURES}
+    assert reasons == {"no_verdicts"}
+    moved = arm["contrasts"]["claim"]
+    assert {moved[key]["reason"] for key in ("d_prime", "criterion")} == {"no_verdicts"}
+    assert [moved["by_kind"]["asserts"][rate]["reason"] for rate in ("fpr", "tpr")] == ["no_verdicts"] * 2
+    assert moved["by_kind"]["admits"]["fpr"]["reason"] == "no_such_failures"
+    answered = {("j", name, 1): truth for name in (BASE, CLAIM)} | {("j", SWAP, 1): gone}
+    result = claim_experiment(table(truth, list("abcd"), answered), ["hedged"] * 4, [ARM], Settings())
+    arm = result["strata"]["natural"]["arms"][0]
+    assert arm["conditions"][SWAP]["fpr"]["reason"] == "no_opposite"
+    assert arm["conditions"][SWAP]["d_prime"]["reason"] == "no_opposite"
+    hedged = arm["contrasts"]["swap"]["by_kind"]["hedged"]["fpr"]
+    assert (hedged["reason"], hedged["missing"]) == ("no_opposite", 0)
+
+
+def test_where_none_passed_it_says_that_chance_level_cannot_be_seen() -> None:
+    said = {("j", name, 1): np.array([1, 0, 0], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}
+    block = measured(table(np.zeros(3, dtype=np.int8), list("abc"), said), [ARM])
+    told = [one for one in notes({"strata": {"natural": block}}) if "chance level" in one]
+    assert told == [
+        "natural: whether j tells passed from failed or is at chance level cannot be seen: none passed"
+    ]

@@ -108,9 +108,12 @@ def test_unanimous_accepts_less_than_majority_and_any_more(verdicts: list[int]) 
         (["any"], ["a"], (), "an ensemble of a"),
         (["any"], ["a", "a"], (), "an ensemble of a, a"),
         (["weighted"], ["a", "b"], (1,), "1 weights for 2 judges"),
-        (["weighted"], ["a", "b"], (0, 0), "2 weights for 2 judges"),
-        (["weighted"], ["a", "b"], (-1, 3), "2 weights for 2 judges"),
-        (["weighted"], ["a", "b"], (1e308, 1e308), "2 weights for 2 judges"),
+        (["weighted"], ["a", "b"], (0, 0), "all weights are 0"),
+        (["weighted"], ["a", "b"], (-1, 3), "a weight of -1"),
+        (["weighted"], ["a", "b"], (1e308, 1e308), "too large"),
+        (["weighted"], ["a", "b"], (1, float("nan")), "a weight of nan"),
+        (["weighted"], ["a", "b"], (float("inf"), 1), "a weight of inf"),
+        (["weighted"], ["a", "b"], (), "weighted without weights"),
         (["any"], ["a", "b"], (1, 2), "weights without the rule"),
     ],
 )
@@ -291,3 +294,27 @@ def test_every_rule_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["experiment", "ensemble", "--help"]) == 0
     text = capsys.readouterr().out
     assert all(rule in text for rule in RULES)
+
+
+def test_members_stand_between_commas_or_one_each(
+    make_bench: Callable[[], MadeBench], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Options keep their commas, in any order, and so does an ensemble that is a member."""
+    made = make_bench()
+    made.episode("e0", "t0", "fail")
+    for name in ("a", "b@x=1,y=2", "c"):
+        made.verdicts(name, "E3-full", [("e0", "success")])
+    command = ["experiment", "ensemble", str(made.bench.root), "--rule", "any", "--json", "-q"]
+
+    def made_of(*more: str) -> str:
+        assert run([*command, *more]) == 0, capsys.readouterr().err
+        [one] = json.loads(capsys.readouterr().out)["ensembles"]
+        return str(one["judge"])
+
+    apart = made_of("--judge", "a", "--judge", "b@x=1,y=2", "--judge", "c")
+    assert apart == "any(a+b@x=1,y=2+c)"
+    assert made_of("--judge", "a,b@y=2,x=1,c") == apart
+    assert made_of("--judge", "a", "--judge", "b@x=1,y=2,c") == apart
+    assert made_of("--judge", "any(a+b@x=1,y=2+c)", "--judge", "c") == f"any({apart}+c)"
+    for wrong in ("a,zz", "a,a", "a", ","):
+        assert run([*command, "--judge", wrong]) == 2

@@ -153,6 +153,7 @@ def test_it_resumes_prints_and_prices(bench: Path, capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert "natural: 200 episodes" in text
     assert "with the opposite" in text
+    assert "p of a judge that looks at nothing, after Holm over these: E2-last4 " in text
     assert max(map(len, text.splitlines())) <= 100
     assert run([*command, "--dry-run"]) == 0
     assert "would ask for 0 verdicts, 200 are there" in capsys.readouterr().out
@@ -180,7 +181,11 @@ def test_where_nothing_was_answered_it_says_so(
         assert (arm["conditions"]["E2-last4"]["fpr"]["value"] is not None) == answered
         assert arm["conditions"]["E2+claim"]["missing"] == 200
         assert run([*command, "--no-color"]) == 4
-        assert "missing, and left out" in " ".join(capsys.readouterr().out.split())
+        shown = " ".join(capsys.readouterr().out.split())
+        assert "missing, and left out" in shown
+        assert "null: no verdicts" in shown
+        assert "none failed" not in shown
+        assert "none passed" not in shown
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,9 @@ def claim(
     ),
 )
 @bench_or_table
-@click.option("--judge", "members", multiple=True, help="A judge with verdicts; give two or more.")
+@click.option(
+    "--judge", "members", multiple=True, help="Judges with verdicts, two or more: a,b or once each."
+)
 @click.option("--rule", "rules", required=True, help="majority, unanimous, any, weighted, cascade.")
 @click.option("--weights", callback=_weights, help="For weighted: a number a judge, between commas.")
 @click.option("--condition", "conditions", cls=Listed, help="Conditions. [default: all that all judged]")

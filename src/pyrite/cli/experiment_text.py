@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyrite.stages.ensemble import Combined
 
 WIDTH = 100
+_FIGURES = {"fpr": "FPR", "tpr": "TPR", "d_prime": "d'", "criterion": "criterion"}
 _TITLES = {"claim": "with the words", "swap": "with the opposite", "claim-swap": "words minus opposite"}
 _SAYS = {"asserts": "asserts success", "hedged": "says neither", "admits": "admits failure"}
 TEST = (
@@ -72,19 +73,25 @@ def undecided(result: Mapping[str, Any]) -> bool:
 def _print_arm(arm: Mapping[str, Any], *, no_color: bool) -> None:
     marks = [_WARNED[arm["warning"]], "with thoughts" if arm["thoughts"] else ""]
     screen.result(", ".join(filter(None, [arm["judge"], *marks])))
-    screen.table(
-        [("", "left"), ("FPR", "right"), ("TPR", "right"), ("d'", "right"), ("criterion", "right")],
-        [
+    gone = _same_null(arm["conditions"])
+    kept = [key for key in _FIGURES if key not in gone]
+    if kept:
+        screen.table(
+            [("", "left"), *((_FIGURES[key], "right") for key in kept)],
             [
-                (name, ""),
-                *((numbers.rate(cell[rate]), "") for rate in ("fpr", "tpr")),
-                *((_score(cell[key]), "") for key in ("d_prime", "criterion")),
-            ]
-            for name, cell in arm["conditions"].items()
-        ],
-        no_color=no_color,
-        fold=True,
-    )
+                [(name, ""), *((_cell(key, cell[key]), "") for key in kept)]
+                for name, cell in arm["conditions"].items()
+            ],
+            no_color=no_color,
+            fold=True,
+        )
+    for reason in dict.fromkeys(gone.values()):
+        none = ", ".join(_FIGURES[key] for key, why in gone.items() if why == reason)
+        _print(f"  {none}: {numbers.null(reason)}")
+    seen = {name: cell["p_blind_holm"] for name, cell in arm["conditions"].items()}
+    tested = [f"{name} {numbers.p_value(p)}" for name, p in seen.items() if p is not None]
+    if tested:
+        _print(f"  p of a judge that looks at nothing, after Holm over these: {', '.join(tested)}")
     rows = [[(cell, look) for cell in row] for row, look in _effects(arm)]
     heads = ("", "message", "episodes", "difference pp", "flips", "p", "n")
     screen.table(
@@ -94,9 +101,26 @@ def _print_arm(arm: Mapping[str, Any], *, no_color: bool) -> None:
         fold=True,
     )
     for name, contrast in arm["contrasts"].items():
+        if contrast["d_prime"]["value"] is None and "d_prime" in gone:
+            continue
         moved = f"d' {_score(contrast['d_prime'])}, criterion {_score(contrast['criterion'])}"
         _print(f"  {_TITLES[name]}, what moves of all that speak: {moved}")
     screen.result("")
+
+
+def _same_null(conditions: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Figures that no condition has, all for one reason: said once and not in each cell."""
+    found = {}
+    for key in _FIGURES:
+        cells = [cell[key] for cell in conditions.values()]
+        reasons = {cell["reason"] for cell in cells}
+        if all(cell["value"] is None for cell in cells) and len(reasons) == 1:
+            found[key] = reasons.pop()
+    return found
+
+
+def _cell(key: str, found: Mapping[str, Any]) -> str:
+    return numbers.rate(found) if key in {"fpr", "tpr"} else _score(found)
 
 
 def _effects(arm: Mapping[str, Any]) -> Iterator[tuple[list[str], str]]:

@@ -161,7 +161,7 @@ def make_list(labels: str, *, cache: bool = True, calls: Calls | None = None) ->
     ['accept-all', 'reject-all']
     """
     found: dict[str, Labelled] = {}
-    for label in _split(labels):
+    for label in split(labels):
         judge = make(label, cache=cache, calls=calls)
         found[judge.label] = judge
     if not found:
@@ -169,8 +169,12 @@ def make_list(labels: str, *, cache: bool = True, calls: Calls | None = None) ->
     return list(found.values())
 
 
-def _split(labels: str) -> list[str]:
-    """Split at commas; `key=value` parts belong to the label with the `@` before them."""
+def split(labels: str) -> list[str]:
+    """Split at commas; `key=value` parts belong to the label with the `@` before them.
+
+    >>> split("screen-rules,vlm@model=m,prompt=lenient")
+    ['screen-rules', 'vlm@model=m,prompt=lenient']
+    """
     parts: list[str] = []
     for part in (p.strip() for p in labels.split(",")):
         if part and parts and "@" in parts[-1] and "=" in part and "@" not in part:

@@ -18,7 +18,9 @@ from pyrite.measure.claim_effect import contrast_block, noise_block
 from pyrite.measure.reasons import words
 from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Flags, Table
 from pyrite.measure.vote import votes_of
+from pyrite.metrics.blind import blind
 from pyrite.metrics.claims import signal
+from pyrite.metrics.clusters import rate as clustered_rate
 from pyrite.metrics.compare import holm
 from pyrite.metrics.means import clustered_mean
 
@@ -104,6 +106,13 @@ def _arm(
 ) -> dict[str, Any]:
     failed = rows & (table.episodes.truth == FAIL)
     turned = rows & ~kinds[SILENT] & ~kinds[HEDGED]  # what says nothing of success has no opposite
+    conditions = {
+        condition: _rates(
+            table, rows, turned if condition == arm.swap else rows, arm.judge, condition, settings
+        )
+        for condition in (arm.base, arm.claim, arm.swap)
+    }
+    _tell_apart(list(conditions.values()), settings.level)
     return {
         **asdict(arm),
         "contrasts": {
@@ -113,13 +122,16 @@ def _arm(
             table, failed & kinds[SILENT], arm, (arm.claim, arm.base), "no_silent_failures", settings
         ),
         "noise": noise_block(table, failed & kinds[ASSERTS], arm.judge, arm.base, settings),
-        "conditions": {
-            condition: _rates(
-                table, rows, turned if condition == arm.swap else rows, arm.judge, condition, settings
-            )
-            for condition in (arm.base, arm.claim, arm.swap)
-        },
+        "conditions": conditions,
     }
+
+
+def _tell_apart(conditions: Sequence[dict[str, Any]], level: float) -> None:
+    """Whether the judge is shown to tell passed from failed in each condition: one family, after Holm."""
+    for cell, p in zip(conditions, holm([cell["p_blind"] for cell in conditions]), strict=True):
+        cell["p_blind_holm"] = p
+        ahead = cell.pop("ahead")
+        cell["tells_apart"] = None if p is None else ahead and p <= 1 - level
 
 
 def _contrast(
@@ -136,12 +148,14 @@ def _contrast(
     found: dict[str, Any] = {"condition": pair[0], "minus": pair[1], "by_kind": {}}
     for kind in KINDS:
         chosen = rows & kinds[kind]
+        turns = kind != HEDGED or arm.swap not in pair
         found["by_kind"][kind] = {
-            "fpr": _moved(table, chosen & (truth == FAIL), arm, pair, "no_such_failures", settings),
-            "tpr": _moved(table, chosen & (truth == PASS), arm, pair, "no_such_passes", settings),
+            rate: _moved(table, chosen & (truth == code), arm, pair, empty, settings, opposite=turns)
+            for rate, code, empty in (("fpr", FAIL, "no_such_failures"), ("tpr", PASS, "no_such_passes"))
         }
     shown, hidden = (votes_of(table, arm.judge, name).verdict for name in pair)
-    both = spoke & ((truth == FAIL) | (truth == PASS)) & (shown != MISSING) & (hidden != MISSING)
+    known = spoke & ((truth == FAIL) | (truth == PASS))
+    both = known & (shown != MISSING) & (hidden != MISSING)
     moved = signal(
         (shown == SUCCESS)[both],
         (truth == PASS)[both],
@@ -151,66 +165,92 @@ def _contrast(
         resamples=settings.resamples,
         seed=settings.seed,
     )
-    return {**found, "d_prime": figure(moved.d_prime), "criterion": figure(moved.criterion)}
+    shift = {"d_prime": figure(moved.d_prime), "criterion": figure(moved.criterion)}
+    for cell in shift.values():
+        asked = known & ~kinds[HEDGED] if arm.swap in pair else known
+        cell["reason"] = _why(cell["reason"], known & (truth == PASS), known & (truth == FAIL), asked, both)
+    return {**found, **shift}
+
+
+def _why(reason: str | None, passed: Flags, failed: Flags, asked: Flags, there: Flags) -> str | None:
+    """A reason for want of passed or failed episodes: they may be there, and their verdicts not."""
+    wanted = {"no_positives": passed, "no_negatives": failed}.get(reason or "")
+    return reason if wanted is None else _nobody(wanted, wanted & asked, wanted & there, str(reason))
+
+
+def _nobody(wanted: Flags, asked: Flags, there: Flags, empty: str) -> str:
+    """Why there are none: no such episode (`empty`), no opposite of what they say, or no verdict on them."""
+    if there.any() or not wanted.any():
+        return empty
+    return "no_verdicts" if asked.any() else "no_opposite"
 
 
 def _moved(
-    table: Table, rows: Flags, arm: Arm, pair: tuple[str, str], empty: str, settings: Settings
+    table: Table,
+    rows: Flags,
+    arm: Arm,
+    pair: tuple[str, str],
+    empty: str,
+    settings: Settings,
+    *,
+    opposite: bool = True,
 ) -> dict[str, Any]:
-    """Acceptance in one condition minus the other, of these episodes."""
+    """Acceptance in one condition minus the other, of these episodes; without `opposite` nobody is asked."""
     shown, hidden = (votes_of(table, arm.judge, name).verdict for name in pair)
     decided = rows & (shown != MISSING) & (hidden != MISSING)
     estimand = f"acceptance in {pair[0]} minus {pair[1]}"
+    asked = rows if opposite else np.zeros_like(rows)
+    empty = _nobody(rows, asked, decided, empty)
     return {
         **contrast_block(
             table.episodes, decided, shown == SUCCESS, hidden == SUCCESS, estimand, empty, settings
         ),
-        "missing": int((rows & ~decided).sum()),
+        "missing": int((asked & ~decided).sum()),
     }
 
 
 def _rates(
     table: Table, rows: Flags, asked: Flags, judge: str, condition: str, settings: Settings
 ) -> dict[str, Any]:
-    """Acceptance of failed and passed episodes, d' and criterion of one condition.
+    """Acceptance of failed and passed episodes, d', criterion and the test of a blind judge in one condition.
 
     `asked`: the episodes that a verdict is wanted of; what the others lack is not missing.
     """
     episodes = table.episodes
     said = votes_of(table, judge, condition).verdict
-    there = rows & episodes.scored & (said != MISSING)
+    scored = rows & episodes.scored
+    there = scored & (said != MISSING)
     passed = episodes.truth == PASS
     accepted = said == SUCCESS
 
-    def rate(chosen: Flags, name: str, empty: str) -> dict[str, Any]:
-        values = accepted[chosen].astype(np.float64)
-        return figure(
-            clustered_mean(
-                values,
-                compact(episodes.cluster, chosen),
-                estimand=name,
-                empty=empty,
-                bounds=(0, 1),
-                level=settings.level,
-            )
-        )
+    def share(chosen: Flags, name: str, empty: str) -> dict[str, Any]:
+        found = chosen & there
+        codes = compact(episodes.cluster, found)
+        total = np.bincount(codes).astype(np.float64)
+        hits = np.bincount(codes[accepted[found]], minlength=len(total)).astype(np.float64)
+        reason = _nobody(chosen, chosen & asked, found, empty)
+        return figure(clustered_rate(hits, total, estimand=name, empty=reason, level=settings.level))
 
+    columns = accepted[there], passed[there], compact(episodes.cluster, there)
+    looked = blind(*columns, seed=settings.seed)
     found = signal(
-        accepted[there],
-        passed[there],
-        compact(episodes.cluster, there),
+        *columns,
+        p=None if looked is None else looked.p,
         level=settings.level,
         resamples=settings.resamples,
         seed=settings.seed,
     )
-    d_prime = figure(found.d_prime)
-    low = d_prime["low"]
+    d_prime, criterion = figure(found.d_prime), figure(found.criterion)
+    for cell in (d_prime, criterion):
+        cell["reason"] = _why(cell["reason"], scored & passed, scored & ~passed, asked, there)
     return {
-        "fpr": rate(there & ~passed, "FPR", "no_negatives"),
-        "tpr": rate(there & passed, "TPR", "no_positives"),
+        "fpr": share(scored & ~passed, "FPR", "no_negatives"),
+        "tpr": share(scored & passed, "TPR", "no_positives"),
         "d_prime": d_prime,
-        "criterion": figure(found.criterion),
-        "tells_apart": None if low is None else low > 0,
+        "criterion": criterion,
+        "p_blind": None if looked is None else looked.p,
+        "p_blind_method": None if looked is None else looked.method,
+        "ahead": looked is not None and looked.ahead,
         "missing": int((asked & episodes.scored & ~there).sum()),
         "without_opposite": int((rows & ~asked & episodes.scored & ~there).sum()),
     }
@@ -257,7 +297,7 @@ def _interaction(table: Table, rows: Flags, arm: Arm, other: Arm, settings: Sett
         values[chosen],
         compact(table.episodes.cluster, chosen),
         estimand="effect of the claim on the FPR, with the warning line minus without",
-        empty="no_such_failures",
+        empty=_nobody(rows, rows, chosen, "no_such_failures"),
         bounds=(-2, 2),
         level=settings.level,
     )
@@ -272,7 +312,16 @@ def notes(result: Mapping[str, Any]) -> list[str]:
             told.append(f"{name}: these episodes are not of an agent under test")
         for arm in block["arms"]:
             apart = [cell["tells_apart"] for cell in arm["conditions"].values()]
-            if block["failed"] and block["passed"] and not any(apart):
+            if not block["failed"] and not block["passed"]:
+                continue
+            if all(one is None for one in apart):
+                cells = [cell["d_prime"]["reason"] for cell in arm["conditions"].values()]
+                why = ", ".join(dict.fromkeys(map(words, cells)))
+                told.append(
+                    f"{name}: whether {arm['judge']} tells passed from failed or is at chance level "
+                    f"cannot be seen: {why}"
+                )
+            elif not any(apart):
                 told.append(
                     f"{name}: {arm['judge']} is not shown to tell passed from failed in any condition: "
                     "chance level, so what moves it says little"

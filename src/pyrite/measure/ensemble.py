@@ -104,20 +104,33 @@ def parse(rules: Sequence[str], members: Sequence[str], weights: Sequence[float]
     if unknown or not rules:
         raise UsageError(f"no rule {', '.join(unknown)!r}", expected=", ".join(RULES))
     wanted = "weighted" in rules
-    fits = (
-        len(weights) == len(members)
-        and all(0 <= one < float("inf") for one in weights)
-        and 0 < sum(weights) < float("inf")
-    )
-    if wanted and not fits:
+    if wanted and (fault := _fault(members, weights)):
         raise UsageError(
-            f"{len(weights)} weights for {len(members)} judges",
+            fault,
             expected="weighted takes --weights, a number of 0 or more a judge, with a finite sum above 0",
         )
     if weights and not wanted:
         raise UsageError("weights without the rule weighted", expected="--rule weighted")
     own = {"weighted": tuple(weights)}
     return [Ensemble(rule, tuple(members), own.get(rule, ())) for rule in dict.fromkeys(rules)]
+
+
+def _fault(members: Sequence[str], weights: Sequence[float]) -> str | None:
+    """What is wrong with the weights, or None.
+
+    >>> _fault("ab", (-1, 2)), _fault("ab", (0, 0)), _fault("ab", (2, 1))
+    ('a weight of -1', 'all weights are 0', None)
+    """
+    if not weights:
+        return "weighted without weights"
+    if len(weights) != len(members):
+        return f"{len(weights)} weights for {len(members)} judges"
+    wrong = [one for one in weights if not 0 <= one < float("inf")]
+    if wrong:
+        return f"a weight of {wrong[0]:g}"
+    if sum(weights) == 0:
+        return "all weights are 0"
+    return None if sum(weights) < float("inf") else "weights whose sum is too large for a number"
 
 
 def _decided(matrix: Codes8, success: Flags, failure: Flags, could: Flags | None = None) -> Codes8:

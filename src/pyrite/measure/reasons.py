@@ -10,11 +10,13 @@ REASONS = {
     "no_silent_failures": "no failure without a message",
     "no_complete_runs": "no runs to compare",
     "no_verdicts": "no verdicts",
+    "no_opposite": "no message that can be turned round",
     "no_scored_episodes": "no determinate outcome",
     "nothing_accepted": "nothing accepted",
     "no_episodes": "no episodes",
     "single_cluster": "all of one task",
     "no_variation": "no variation between tasks",
+    "no_difference": "not one verdict differs",
     "unstable_resamples": "too few tasks to resample",
 }
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyrite.metrics.clusters import Counts
+from pyrite.metrics.clusters import Counts, cluster_size
 from pyrite.metrics.compare import discordance, mcnemar_exact, sign_flip
 from pyrite.metrics.intervals import LEVEL, special
 from pyrite.metrics.paired import agreeing, difference
-from pyrite.metrics.resample import MAX_SKIPPED, resampled_sums
 from pyrite.records import Estimate
 
 Flags = NDArray[np.bool_]
@@ -90,22 +89,23 @@ def contrast(
 def discrimination(tp: int, fn: int, fp: int, tn: int) -> Discrimination:
     """d' = z(TPR) - z(FPR) and criterion c = -(z(TPR) + z(FPR)) / 2; None without passes or failures.
 
-    Where a rate is 0 or 1 both rates are log-linear, (k + .5) / (n + 1) (Hautus 1995).
+    Where a rate is 0 or 1 both rates are log-linear, (k + .5) / (n + 1) (Hautus 1995). With unequal numbers
+    that alone moves equal rates apart (1 and 1 of 21 and 5 give .62); where it turns or makes the sign of
+    TPR - FPR it tells of the numbers and not of the judge, and d' is 0.
 
     >>> found = discrimination(18, 2, 12, 68)
     >>> round(found.d_prime, 3), round(found.criterion, 3), found.corrected
     (2.318, -0.123, False)
+    >>> discrimination(21, 0, 5, 0).d_prime
+    0.0
     """
     positives, negatives = tp + fn, fp + tn
     if not positives or not negatives:
         return Discrimination(None, None, False, "no_positives" if not positives else "no_negatives")
     corrected = tp in {0, positives} or fp in {0, negatives}
-    if corrected:
-        hit, alarm = (tp + 0.5) / (positives + 1), (fp + 0.5) / (negatives + 1)
-    else:
-        hit, alarm = tp / positives, fp / negatives
-    z_hit, z_alarm = float(special().ndtri(hit)), float(special().ndtri(alarm))
-    return Discrimination(z_hit - z_alarm, -(z_hit + z_alarm) / 2, corrected, None)
+    cells = np.array([[tp, fn, fp, tn]], dtype=np.float64)
+    d_prime, criterion = _discriminated(*cells.T)
+    return Discrimination(float(d_prime[0]), float(criterion[0]), corrected, None)
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,21 @@ def signal(
     cluster: Codes,
     *,
     minus: Flags | None = None,
+    p: float | None = None,
     level: float = LEVEL,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Signal:
     """d' and c of `accepted` on passed and failed episodes, less those of `minus` where it is given.
 
-    One entry an episode. Percentile intervals of a bootstrap over clusters; None with a reason where there
-    is no pass, no failure, one cluster, or where too many replicates lack one of them.
+    One entry an episode. Each rate is drawn from its Jeffreys law, Beta(k + .5, n - k + .5) on the effective
+    size of its tasks, all of them together with the correlations that the tasks show (a Gaussian copula);
+    the interval holds the middle of what the draws give, and the value. Unlike resampled tasks, these move at
+    rates of 0 and 1. `p`: of the test that decides whether d' is 0; where it does not reject, the
+    interval of d' is widened to hold 0.
+
+    No interval, with a reason, where there is no pass or no failure, where one task holds all of either,
+    and where two conditions do not differ in any episode.
 
     >>> passed = np.repeat([True, False], [20, 80])
     >>> accepted = np.concatenate([np.arange(20) < 18, np.arange(80) < 12])
@@ -137,27 +144,65 @@ def signal(
     >>> round(found.d_prime.value, 3), round(found.criterion.value, 3), found.d_prime.low < 2.318
     (2.318, -0.123, True)
     """
-    columns = [_cells(accepted, passed, cluster)]
-    if minus is not None:
-        columns.append(_cells(minus, passed, cluster))
-    counts = np.concatenate(columns, axis=1)
-    reason = None
+    both = [accepted] if minus is None else [accepted, minus]
+    counts = np.concatenate([_cells(one, passed, cluster) for one in both], axis=1)
+    common = {"level": level, "n": len(passed), "clusters": len(counts), "estimand": "signal detection"}
     if not passed.any() or passed.all():
         reason = "no_negatives" if len(passed) and passed.all() else "no_positives"
-    if reason is not None:
-        return Signal(*(_estimate(None, None, reason, len(passed), len(counts), level) for _ in range(2)))
-    value = _of_sums(counts.sum(axis=0, keepdims=True))
-    drawn = None
-    if len(counts) > 1:
-        drawn = _of_sums(resampled_sums(counts, resamples=resamples, seed=seed))
-    return Signal(
-        *(
-            _estimate(
-                float(value[k][0]), None if drawn is None else drawn[k], None, len(passed), len(counts), level
-            )
-            for k in range(2)
-        )
-    )
+        return Signal(*(Estimate(value=None, reason=reason, **common) for _ in range(2)))
+    values = [float(one[0]) for one in _of_sums(counts.sum(axis=0, keepdims=True))]
+    why = None
+    if minus is not None and (accepted == minus).all():
+        why = "no_difference"
+    elif min(len(np.unique(cluster[chosen])) for chosen in (passed, ~passed)) < 2:
+        why = "single_cluster"
+    if why is not None:
+        return Signal(*(Estimate(value=value, reason=why, **common) for value in values))
+    drawn = _of_rates(_rates(counts, resamples, seed, level))
+    found = []
+    for value, draws, decides in zip(values, drawn, (p, None), strict=True):
+        low, high = (float(end) for end in np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]))
+        low, high, method = min(low, value), max(high, value), "Jeffreys on effective sizes by task, drawn"
+        if decides is not None and decides > 1 - level and not low <= 0 <= high:
+            low, high = min(low, 0.0), max(high, 0.0)
+            method += ", widened to what the permutation test does not reject"
+        found.append(Estimate(value=value, low=low, high=high, method=method, **common))
+    return Signal(*found)
+
+
+def _rates(counts: Counts, resamples: int, seed: int, level: float) -> Counts:
+    """(resamples, 2 or 4) rates, TPR and FPR of each condition, as the tasks leave them uncertain."""
+    ordered = counts[np.lexsort(counts.T[::-1])]
+    generator = np.random.default_rng(seed)
+    shocks = generator.standard_normal((resamples, len(ordered)))
+    found = []
+    for at in range(0, ordered.shape[1], 2):
+        events, totals = ordered[:, at], ordered[:, at : at + 2].sum(axis=1)
+        size = cluster_size(events, totals, level=level)
+        apart = events - totals * size.rate
+        length = float(np.sqrt(np.square(apart).sum()))
+        alone = generator.standard_normal(resamples)
+        normal = shocks @ (apart / length) if length > _FLAT else alone
+        hits = size.rate * size.size
+        quantile = special().ndtr(normal)
+        rates = special().betaincinv(hits + 0.5, size.size - hits + 0.5, quantile)
+        found.append(np.clip(rates, _EDGE, 1 - _EDGE))
+    return np.stack(found, axis=1)
+
+
+_FLAT = 1e-9
+"""Tasks whose counts lie closer than this to one rate do not differ."""
+_EDGE = 1e-12
+"""Of a drawn rate: z of it stays finite."""
+
+
+def _of_rates(rates: Counts) -> tuple[Counts, Counts]:
+    """d' and c of each row of TPR and FPR, the second two columns subtracted."""
+    z = special().ndtri(rates)
+    d_prime, criterion = z[:, 0] - z[:, 1], -(z[:, 0] + z[:, 1]) / 2
+    if rates.shape[1] == 2:
+        return d_prime, criterion
+    return d_prime - (z[:, 2] - z[:, 3]), criterion + (z[:, 2] + z[:, 3]) / 2
 
 
 def _cells(accepted: Flags, passed: Flags, cluster: Codes) -> Counts:
@@ -168,9 +213,8 @@ def _cells(accepted: Flags, passed: Flags, cluster: Codes) -> Counts:
 
 
 def _of_sums(sums: Counts) -> tuple[Counts, Counts]:
-    """d' and c of each row of counts, the second four columns subtracted; NaN where one cannot be had."""
-    tp, fn, fp, tn = sums[:, :4].T
-    d_prime, criterion = _discriminated(tp, fn, fp, tn)
+    """d' and c of each row of counts, the second four columns subtracted."""
+    d_prime, criterion = _discriminated(*sums[:, :4].T)
     if sums.shape[1] == 4:
         return d_prime, criterion
     other = _discriminated(*sums[:, 4:].T)
@@ -180,26 +224,9 @@ def _of_sums(sums: Counts) -> tuple[Counts, Counts]:
 def _discriminated(tp: Counts, fn: Counts, fp: Counts, tn: Counts) -> tuple[Counts, Counts]:
     positives, negatives = tp + fn, fp + tn
     edge = (tp == 0) | (fn == 0) | (fp == 0) | (tn == 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        hit = np.where(edge, (tp + 0.5) / (positives + 1), tp / positives)
-        alarm = np.where(edge, (fp + 0.5) / (negatives + 1), fp / negatives)
-        z_hit, z_alarm = special().ndtri(hit), special().ndtri(alarm)
-    gone = (positives == 0) | (negatives == 0)
-    return np.where(gone, np.nan, z_hit - z_alarm), np.where(gone, np.nan, -(z_hit + z_alarm) / 2)
-
-
-def _estimate(
-    value: float | None, drawn: Counts | None, reason: str | None, n: int, clusters: int, level: float
-) -> Estimate:
-    common = {"value": value, "level": level, "n": n, "clusters": clusters, "estimand": "signal detection"}
-    if value is None:
-        return Estimate(**common, reason=reason)
-    if drawn is None:
-        return Estimate(**common, reason="single_cluster")
-    kept = drawn[~np.isnan(drawn)]
-    if len(kept) < (1 - MAX_SKIPPED) * len(drawn):
-        return Estimate(**common, reason="unstable_resamples")
-    low, high = np.quantile(kept, [(1 - level) / 2, (1 + level) / 2])
-    return Estimate(
-        **common, low=float(low), high=float(high), method="cluster bootstrap by task, percentile"
-    )
+    hit = np.where(edge, (tp + 0.5) / (positives + 1), tp / positives)
+    alarm = np.where(edge, (fp + 0.5) / (negatives + 1), fp / negatives)
+    z_hit, z_alarm = special().ndtri(hit), special().ndtri(alarm)
+    d_prime = z_hit - z_alarm
+    turned = edge & (d_prime * (tp * negatives - fp * positives) <= 0)
+    return np.where(turned, 0.0, d_prime), -(z_hit + z_alarm) / 2

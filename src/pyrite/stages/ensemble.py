@@ -13,6 +13,7 @@ import numpy as np
 
 from pyrite.errors import UsageError
 from pyrite.evidence import conditions as evidence_conditions
+from pyrite.judges.labels import split
 from pyrite.measure.bench import table_from_bench
 from pyrite.measure.ensemble import Ensemble, parse
 from pyrite.measure.table import MISSING, Codes8
@@ -70,7 +71,7 @@ def ensemble(
     bench = Bench(root)
     bench.require_episodes()
     stored = _read(bench)
-    names = [_known(bench, stored, label) for label in members]
+    names = [_known(bench, stored, label) for label in _apart(stored, members)]
     ensembles = parse(rules, names, weights)
     wanted = _conditions(bench, stored, names, conditions)
     with bench.exclusive():
@@ -95,6 +96,16 @@ def _read(bench: Bench) -> _Stored:
             if line.evidence_sha256:
                 found.evidence[line.episode_id, condition] = line.evidence_sha256
     return found
+
+
+def _apart(stored: _Stored, members: Sequence[str]) -> list[str]:
+    """One label each: what is between commas is apart, unless all of it is one judge (an ensemble) here."""
+    whole = {ordered(name) for name in stored.labels}
+    return [
+        label
+        for given in members
+        for label in ([given] if ordered(given) in whole else split(given) or [given])
+    ]
 
 
 def _known(bench: Bench, stored: _Stored, label: str) -> str:

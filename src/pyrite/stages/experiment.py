@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pyrite.errors import PyriteError, UsageError
 from pyrite.judges import labels as judge_labels
 from pyrite.judges.client.calls import Calls, Options
 from pyrite.judges.labels import Labelled
+from pyrite.judges.local.gguf import SMOKE_NAME, SMOKE_SHA256
 from pyrite.judges.prompts import CLAIM_LINES
 from pyrite.judges.runner import Judging
 from pyrite.measure.bench import table_from_bench
@@ -89,7 +91,19 @@ def claim_pull(
     )
     if dry_run:
         return Experiment(judging, None)
-    return Experiment(judging, _measured(bench, arms, runs, seed))
+    result = _measured(bench, arms, runs, seed)
+    result["warnings"] = [*_of_chance(judges), *result["warnings"]]
+    return Experiment(judging, result)
+
+
+def _of_chance(judges: Sequence[Labelled]) -> list[str]:
+    """A line for each judge that asks the smoke model, by its name or its bytes, whatever the figures say."""
+    told = []
+    for one in judges:
+        identity = json.dumps([one.label, one.settings], default=str)
+        if SMOKE_NAME in identity or SMOKE_SHA256 in identity:
+            told.append(f"{one.label} asks a chance-level smoke model: its verdicts say nothing")
+    return told
 
 
 def _has_thoughts(bench: Bench) -> bool:
