@@ -287,12 +287,12 @@ class ImageStore:
         digest = self._known.get(name)
         if digest is None or not self._paths.image(digest).is_file():
             image = decode(data, where=str(source))
+            small = max(image.size) <= self._side
             if longest_side is not None and max(image.size) > longest_side:
                 image.thumbnail((longest_side, longest_side), Image.Resampling.LANCZOS)
-            elif max(image.size) <= self._side:
-                name = f"{content} as it is"
-                self._known[f"{content} {self._side}"] = pixels_sha256(image)
             digest = pixels_sha256(image)
+            if small:  # the same pixels in all conditions
+                self._known |= dict.fromkeys((f"{content} as it is", f"{content} {self._side}"), digest)
             if not self._paths.image(digest).is_file():
                 save_png(image, self._paths.image(digest))
             self._known[name] = digest
