@@ -164,7 +164,8 @@ class TaskSpec(ForeignRecord):
     network: Literal["none", "loopback"] = "none"
     licence: str = ""
     benchmark: Benchmark | None = None
-    truth: Literal["verifier", "labels"] = "verifier"  # labels: imported, no end state was recorded
+    truth: Literal["verifier", "labels"] = Field("verifier", exclude_if=lambda v: v == "verifier")
+    """`labels`: imported, no end state was recorded. Left out of digests where it is the other."""
 
     @model_validator(mode="after")
     def _act_is_whole(self) -> Self:
@@ -271,8 +272,9 @@ class Meta(ForeignRecord):
     message_kind: str | None = None
     """Of a final message that was drawn from templates: asserts, hedged, admits or silent."""
     screen_files: ScreenFiles | None = None
-    stopped: str | None = None
-    """Why the agent ended without an action of its own: refused, malformed, loop, …"""
+    stopped: str | None = (
+        None  # why the agent ended without an action of its own: refused, malformed, loop, …
+    )
 
 
 class Window(ForeignRecord):
