@@ -269,12 +269,9 @@ class Meta(ForeignRecord):
     """Why the sandbox was lost, where `ended_by` is environment_lost."""
     weakened: str | None = None
     """What was taken away from the agent, where `source` is weakened."""
-    message_kind: str | None = None
-    """Of a final message that was drawn from templates: asserts, hedged, admits or silent."""
+    message_kind: str | None = None  # of a message drawn from templates: asserts, hedged, admits or silent
     screen_files: ScreenFiles | None = None
-    stopped: str | None = (
-        None  # why the agent ended without an action of its own: refused, malformed, loop, …
-    )
+    stopped: str | None = None  # why the agent ended without an action of its own: refused, loop, …
 
 
 class Window(ForeignRecord):
