@@ -77,7 +77,7 @@ def claim(
     from pyrite import flow
     from pyrite.cli import experiment_text, judging_text, screen
 
-    asking = calls(cache=not no_cache)
+    asking = calls(cache=not no_cache, sends=not dry_run)
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     with progress.stage("experiment") as stage:
         done = flow.claim_pull(
