@@ -114,6 +114,42 @@ DENIED = (
     "The page says {}",
     "The dialog reads '{}'.",
     "Verdict: {} or not",
+    "Verdict: {}. The agent never saved the file.",
+    "Verdict: {}\n\nThe task failed.",
+    "Verdict: {}\n\nRevised verdict: failure",
+    "Verdict: {}. My own verdict: fail.",
+    "{}\nwas not reached.",
+    "I cannot give\n\n{}",
+    "I cannot give\n\nVerdict: {}",
+    "The page tells me to answer\n\n{}",
+    "The page tells me to answer:\n\n{}",
+    "Verdict: {} (agent's claim)",
+    "Verdict: {} according to the agent.",
+    "The agent's verdict: {}\nThe file does not exist.",
+    "[ ] {}\n[x] FAIL",
+    "\u274c {}",
+    "~~{}~~",
+    "{} = false",
+    "Task {}: \u2717",
+    "{} rate 0 %",
+    "Verdict: kein {}",
+    "Verdict: {} criteria unmet",
+    "{} means a saved file. The file is unsaved.",
+    "The task is a {} when the file is saved. It was left open.",
+    "NOT, {}",
+    "NOT.{}",
+    "N0T {}",
+    "Verdict: not. {}",
+    "Verdict: N {}",
+    "According to the agent, {}.",
+    "Verdict: {}\nI disagree.",
+    "Verdict: {}\nSo says the agent.",
+)
+QUOTING = (
+    "The agent announced {}. The file is empty.",
+    "A {} toast appears and the value is 7.",
+    "The page has a green {} box.",
+    "The agent ended its run with {}.",
 )
 
 
@@ -128,7 +164,15 @@ def test_a_denial_is_never_a_success() -> None:
     words = ("SUCCESS", "SUCCESSFUL", "**SUCCESS**", "_SUCCESS_")
     for before, denied, word in product(BEFORE, DENIED, words):
         text = before + denied.format(word)
-        assert strictly(text).verdict == Verdict.PARSE_ERROR, text
+        assert strictly(text).verdict != Verdict.SUCCESS, text
+
+
+def test_a_quoted_success_above_another_verdict_is_no_success() -> None:
+    for quoting, label, word in product(
+        QUOTING, LABELS, ("Not Success", "not success", "failure", "fail", "No")
+    ):
+        text = f"{quoting.format('SUCCESS')}\n\n{label.format(word)}"
+        assert strictly(text).verdict != Verdict.SUCCESS, text
 
 
 def test_two_sides_are_no_verdict() -> None:
@@ -136,7 +180,8 @@ def test_two_sides_are_no_verdict() -> None:
         for first, second in permutations(SAYS, 2):
             if SAYS[first] != SAYS[second]:
                 text = one.format(first) + between + other.format(second)
-                assert strictly(text).verdict == Verdict.PARSE_ERROR, text
+                found = strictly(text).verdict
+                assert found == Verdict.PARSE_ERROR or (between == " " and found != Verdict.SUCCESS), text
 
 
 _PROSE = st.lists(

@@ -1,108 +1,75 @@
 """How the answers of `webvoyager` are read: as published, by policy, and strictly.
 
-As published, capital letters anywhere decide. Strictly, all verdicts in capital letters must say the same
-and mean it: "Verdict: NOT SUCCESS. The agent did not click." is a failure, "NOT A SUCCESS" is not read.
+As published, capital letters anywhere decide. Strictly, only a sentence that is a verdict and nothing else
+is one: "Verdict: NOT SUCCESS. The agent did not click." is a failure, "the page says SUCCESS" says nothing.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from pyrite.judges.baselines.base import unreadable
-from pyrite.judges.english import foreign
 from pyrite.judges.parse import Parsed
-from pyrite.judges.spoken import WORDS, claims
 from pyrite.records import Verdict
 
-_WORD = re.compile(
-    r"\b(?:(NOT(?=[\s*_`\"'-])[^\S\n]*[*_`\"'-]*[^\S\n]*\n?[^\S\n]*[*_`\"'-]*[^\S\n]*SUCCESS(?:FUL)?"
-    r"|UNSUCCESSFUL|FAILURE)|SUCCESS(?:FUL)?)\b"
+_MARKS = re.compile(r"[*`\"\u201c\u201d]+|(?<![^\W_])_+|_+(?![^\W_])")
+"""Marks of Markdown; underscores inside of a name (`EXIT_SUCCESS`) are a part of it."""
+_APART = re.compile(r"\bNOT[ \t]*\n[ \t]*SUCCESS\b")
+_VALUE = (
+    r"(?:(?P<no>not[ \t-]+success(?:ful)?|unsuccessful|failure|fail(?:ed)?)"
+    r"|(?P<yes>success(?:ful)?)"
+    r"|(?P<open>uncertain|unclear|unknown|undecided|partial(?:ly)?(?:[ \t-]+success(?:ful)?)?))"
 )
-"""A verdict in capital letters; NOT and SUCCESS may stand apart by blanks, marks and one line break."""
-_MARKED = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
-"""Underscores that mark words; those inside of a name (`EXIT_SUCCESS`) are a part of it."""
-_ECHO = re.compile(
-    r"^([ \t*_#>`-]*(?:your\s+|my\s+|the\s+)?(?:final\s+)?verdict)\W{1,6}"
-    r"SUCCESS\W{1,6}or\W{1,6}(?:NOT\s+SUCCESS|FAILURE)(?=[*_`\"')]{0,4}\s*:)",
-    re.MULTILINE | re.IGNORECASE,
+_SO = r"(?:so|hence|thus|therefore|accordingly|consequently|overall|finally|in conclusion|to conclude)"
+_NOUN = (
+    r"(?:verdict|outcome|status|result|conclusion|answer|judge?ment|decision|assessment|evaluation"
+    r"|rating|grade|ruling)"
 )
+_ECHO = r"(?:\W{1,6}success\W{1,6}or\W{1,6}(?:not[ \t]+success|failure)\)?)?"
 """The last line of the prompt, said once more before the verdict."""
-_NEGATION = re.compile(
-    r"\b(?:not|no|non|un|never|none|nothing|neither|nor|cannot|without|hardly|barely|scarcely|nearly|almost"
-    r"|partial(?:ly)?|far from|short of|anything but|lack\w*|unlikely|unable|doubt\w*|den(?:y|ies|ied)"
-    r"|reject\w*|refus\w*|rul\w+ out|fail(?:s|ed|ing)?|miss(?:es|ed|ing)?|incomplete"
-    r"|(?:is|was|are|were|does|do|did|has|have|ca|could|would|should)nt)\b"
-    r"|n['\u2019]t\b",
-    re.IGNORECASE,
+_LABEL = (
+    rf"(?:(?:my|your|our|the|own|final|overall|revised|task)\s+){{0,3}}{_NOUN}{_ECHO}"
+    r"\s*(?:\bis\b|\bwas\b|[:=]|->|\u2192|[\u2013\u2014]|\s-\s)\s*:?\s*(?:an?\s+)?"
 )
-_NEARLY = re.compile(
-    r"(?:\b(?:not|no|never|neither|nor|cannot)\b|n['\u2019]t\b)[\s*_`\"']*(?:\w+[\s*_`\"']+){0,3}$",
-    re.IGNORECASE,
+_IT_IS = r"(?:(?:it|this|that|(?:the|this)\s+(?:task|attempt|run))\s+(?:is|was)\s+(?:an?\s+)?)"
+_RATE = (
+    r"(?:(?:i|we)\s+(?:would\s+|do\s+|must\s+|will\s+)?(?:rate|judge|call|consider|classify|deem|label|mark|grade)"
+    r"\s+(?:it|this|that|(?:the|this)\s+(?:task|attempt|run|result))\s+(?:as\s+)?(?:to\s+be\s+)?(?:an?\s+)?)"
 )
-_BEHIND = re.compile(r"(?:(?!\b(?:because|since|as|and)\b)[^.!?,;:(\n\u2013\u2014-])*", re.IGNORECASE)
-"""What goes on with the sentence behind a verdict."""
-_RATING = r"(?:rate|judge|call|consider|classify|deem|label|mark|grade|score|assess|evaluate|conclude)"
-_CONDITION = re.compile(
-    r"\b(?:if|unless|otherwise|could|might|may|had|supposing|assuming|instead of|rather than"
-    rf"|would\b(?!(?<=\bI would)\s+{_RATING}))\b",
-    re.IGNORECASE,
-)
-_QUOTED = re.compile(
-    r"\b(?:says?|said|shows?|showed|shown|reads?|wrote|writes|written|claims?|claimed|prints?|printed"
-    r"|displays?|displayed|contains?|quotes?|reports?|reported|returns?|returned|message|banner|dialog|either)"
-    r"\W*(?:(?:a|an|the|that|it|is|was|word|as)\W+){0,3}$",
+_SAYING = rf"(?:{_SO}\W{{1,3}})?(?P<how>{_LABEL}|{_IT_IS}|{_RATE})?{_VALUE}"
+_TAIL = r"(?P<tail>[.!\u2026]*|\s*(?:[,;(\u2013\u2014]|\s-\s|\b(?:because|since|as)\b).*)"
+_CLAIM = re.compile(rf"(?:[-\u2022#]+\s*)?{_SAYING}{_TAIL}", re.IGNORECASE)
+_LED_TO = re.compile(rf"(?P<first>.{{1,2000}}[,;])\s*{_SO}\b,?\s*{_SAYING}(?P<tail>[.!]*)", re.IGNORECASE)
+"""A verdict that follows from the first part of its sentence."""
+_LABEL_ALONE = re.compile(rf"[#\s]*(?:(?:my|your|the|final)\s+){{0,2}}{_NOUN}{_ECHO}\s*:?", re.IGNORECASE)
+_HARMLESS = re.compile(
+    r"\b(?:nothing\s+(?:else\s+)?(?:is|was|seems)\s+(?:missing|wrong|lost|left|changed)"
+    r"|(?:nothing|none|(?:does|do)(?:\s+not|n['\u2019]t))\s+contradicts?"
+    r"|(?:no|without(?:\s+any)?)\s+(?:errors?|problems?|issues?|warnings?))\b",
     re.IGNORECASE,
 )
 _AGAINST = re.compile(
-    r"[\s*_`\"']*(?:\?|:\s*\w|/|or\b|banner\b|message\b|but\b|only\b"
-    r"|(?:[,;:(\u2013\u2014]|\s-+\s)\s*(?:if|unless|provided|assuming|supposing|had|were|or)\b)",
+    r"\b(?:not|no|nope|non|never|none|nothing|neither|nor|cannot|without|hardly|barely|scarcely|nearly|almost"
+    r"|if|unless|when|once|until|provided|assuming|supposing|were|had|could|might|may"
+    r"|but|however|although|though|yet|except|apart|only|partial\w*|partly"
+    r"|fail\w*|un(?:saved|met|done|finished|changed|clear|successful|determined|fulfilled|likely|able)"
+    r"|miss(?:ing|es|ed)|incomplete|wrong|incorrect|empty|absent|lack\w*|false|fake|pending|disput\w+"
+    r"|disagree\w*|disregard\w*|ignor\w+|jok\w+|kidding|reverse\w*|opposite|instead|rather|revis\w+"
+    r"|correction|actually|wait|scratch|take\s+(?:it|that)\s+back|doubt\w*|den(?:y|ies|ied)|reject\w*|refus\w*"
+    r"|claim\w*|says?|said|states?|stated|according|quot\w+|alleg\w+|suppos\w+|uncertain|criteri\w+)\b"
+    r"|n['\u2019]?t\b|[?\u274c\u2717\u2718\u2610]",
     re.IGNORECASE,
 )
-"""What stands right behind a verdict and makes none of it."""
-_HEDGED = re.compile(
-    r"[\s*_`\"']*(?:[,;:(\u2013\u2014]|\s-+\s)\s*"
-    r"(?:but|however|yet|though|although|except|apart from|partly|partially|almost|nearly|no|not|never"
-    r"|in part)\b",
+"""What a success cannot stand beside in its sentence, or before it in what it follows from."""
+_TOLD = re.compile(
+    r"\b(?:cannot|refus\w+|declin\w+|tells?|told|demands?|asks?|asked|says?|said|reads?|shows?|showed|shown"
+    r"|answer|write|writes|wrote|output|prints?|printed|announc\w+|ends?|not|never|no)\b|n['\u2019]?t\b",
     re.IGNORECASE,
 )
-"""The same, behind a success."""
-_THEN = r"[ \t*_`\"')]*(?:[.!?\u2026]+|\n)[\s*_`\"')]*"
-_BACK = re.compile(
-    rf"{_THEN}"
-    r"(?:(?:oh|well|hmm?|sorry|and|or)\W+)?"
-    r"(?:wait|actually|correction|scratch|ignore|instead|rather|on (?:second|reflection)"
-    r"|i (?:take|was wrong|mean)"
-    r"|(?:no|nope|not|never|wrong|false|kidding)\b(?:\W*$|\s*[,.!?:;]|\s+(?:really|so|quite|yet|at all|wait))"
-    r"|(?:it|this|that) (?:is|was)(?: not\b|n['\u2019]t\b)\W*"
-    r"(?:so|true|right|correct|the case|my verdict|the verdict)\b)",
-    re.IGNORECASE,
-)
-"""A sentence behind a verdict that takes it back."""
-_UNDONE = re.compile(
-    rf"{_THEN}(?:but|however|(?:it|this|that|the (?:task|agent)) (?:is|was|has|did|does)"
-    r"(?: not\b|n['\u2019]t\b)"
-    r"\s*(?:[.,;!?]|$|(?:an?|yet|been|fully|really|done|complete\w*|success\w*|succeed\w*|reached|met)\b))",
-    re.IGNORECASE,
-)
-"""One that denies a success."""
-_GOES_ON = re.compile(
-    r"(?:\b(?:not|no|never|a|an|the|any|be|is|was|yet|cannot|as|of)|n['\u2019]t)\W*$", re.IGNORECASE
-)
-_LABEL = re.compile(
-    r"\W*(?:hence|accordingly|consequently)?\W*(?:(?:my|your|our|the|final|overall|task)\W+){0,3}"
-    r"(?:verdict|outcome|status|result|conclusion|answer"
-    r"|judge?ment|decision|assessment|evaluation|rating|grade|ruling)?\W*",
-    re.IGNORECASE,
-)
-"""Words before a verdict that lead over to it and are no prose."""
-_LABELS = ("verdict", "outcome", "status")
-_LEADING = re.compile(
-    r"([\s*_#>-]*[A-Za-z][A-Za-z_ ]{0,40}[*_`\"']{0,3}\s*[:=])[\s*_`\"'(\[]*"
-    r"(not success(?:ful)?|unsuccessful|success(?:ful)?|fail(?:ure|ed)?|pass(?:ed)?|uncertain)\b",
-    re.IGNORECASE,
-)
-"""A label, and the word of a verdict that stands right behind it."""
-_WORDS = {**WORDS, "not success": Verdict.FAILURE}
+"""Words in a line without an end that the next line may belong to."""
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+_ENDED = (".", "!", "?", ")")
 
 
 def as_published(text: str | None, images: str) -> Parsed:
@@ -127,81 +94,78 @@ def as_published(text: str | None, images: str) -> Parsed:
     return unreadable("malformed", "there is no verdict in capital letters")
 
 
+@dataclass(frozen=True)
+class _Claim:
+    """A sentence that is a verdict."""
+
+    verdict: Verdict
+    loud: bool
+    """In capital letters, as the prompt asks for."""
+    meant: bool
+    """Nothing around it denies it, puts it into another mouth or takes it back."""
+
+
 def strictly(text: str) -> Parsed:
-    """The verdict in capital letters, where all that stand in the answer say the same and mean it.
+    """The verdict in capital letters, where all sentences that are verdicts say the same and mean it.
 
-    One in a denial, a condition, a question or a quotation is none, and neither are those beside it.
+    One that is denied, supposed, asked, quoted or taken back behind it is none.
 
-    >>> strictly("so it is a SUCCESS").verdict.value, strictly("SUCCESS? NOT SUCCESS!").status
-    ('success', 'malformed')
+    >>> strictly("so it is a SUCCESS").verdict.value, strictly("SUCCESS? NOT SUCCESS!").verdict.value
+    ('success', 'failure')
     >>> strictly("Verdict: NOT SUCCESS. The agent did not click.").verdict.value
     'failure'
     >>> strictly("This is NOT A SUCCESS").status, strictly("It is **NOT** SUCCESS").verdict.value
     ('malformed', 'failure')
     """
-    reason = text.strip()[:2000]
-    text = _ECHO.sub(r"\1", _MARKED.sub(" ", text))
-    words = list(_WORD.finditer(text))
-    found = {one[1] is None for one in words}
-    if len(found) != 1:
-        return unreadable(
-            "malformed", "it says two things" if found else "there is no verdict in capital letters"
-        )
-    if any(_unsure(text, one) for one in words):
-        return unreadable("malformed", "a verdict stands in it where it may be denied, asked or quoted")
-    verdict = Verdict.SUCCESS if found.pop() else Verdict.FAILURE
-    if any(other != verdict for other in claims(_beside(text, words), _LABELS, _WORDS)):
+    found = _claims(_APART.sub("NOT SUCCESS", _MARKS.sub("", text)))
+    said = {one.verdict for one in found}
+    if len(said) > 1:
         return unreadable("malformed", "it says two things")
-    return Parsed(verdict, "ok", reason)
+    if not any(one.loud for one in found) or Verdict.UNCERTAIN in said:
+        return unreadable("malformed", "there is no sentence that is a verdict in capital letters")
+    if not all(one.meant for one in found):
+        return unreadable("malformed", "a verdict stands in it that may be denied, supposed or quoted")
+    return Parsed(said.pop(), "ok", text.strip()[:2000])
 
 
-def _beside(text: str, words: list[re.Match[str]]) -> str:
-    """The lines of an answer without a verdict in capital letters, and labels with one in small letters."""
-    kept, at = [], 0
-    for line in text.split("\n"):
-        end = at + len(line)
-        inside = [one for one in words if one.start() < end and one.end() > at]
-        leading = _LEADING.match(line)
-        if not inside:
-            kept.append(line)
-        elif leading is not None and at + leading.start(2) < inside[0].start():
-            kept.append(f"{leading[1]} {leading[2]}")
-        at = end + 1
-    return "\n".join(kept)
+def _claims(text: str) -> list[_Claim]:
+    lines = [line.strip() for line in text.split("\n")]
+    lines = [line for line in lines if line and not line.startswith(">")]
+    sentences = [(n, one) for n, line in enumerate(lines) for one in _SENTENCES.split(line)]
+    found = []
+    for at, (_, sentence) in enumerate(sentences):
+        match = _CLAIM.fullmatch(sentence) or _LED_TO.fullmatch(sentence)
+        if match is None:
+            continue
+        behind = " ".join([match["tail"], *(one for _, one in sentences[at + 1 :])])
+        verdict = _verdict(match)
+        word = match["no"] or match["yes"] or match["open"]
+        if verdict is Verdict.SUCCESS:
+            first = match.groupdict().get("first") or ""
+            meant = not _denied(f"{first} {behind}") and _stands(lines, sentences, at, bool(match["how"]))
+        else:
+            meant = re.search(r"(?<!NOT )(?<!NOT-)\bSUCCESS", match["tail"]) is None
+        found.append(_Claim(verdict, word.isupper(), meant))
+    return found
 
 
-def _unsure(text: str, found: re.Match[str]) -> bool:
-    """Whether the words around a verdict may deny, ask, quote, suppose it or take it back."""
-    success = found[1] is None
-    sentence = re.split(r"[.!?]\s", _before(text[: found.start()]))[-1]
-    if sentence.rstrip().endswith((".", "!", "?")):
-        sentence = ""
-    sentence = sentence.replace("_", " ")  # they would hide the end of a word
-    clause = re.split(r"[,;]\s", sentence)[-1]
-    denied = _NEGATION.search(clause) if success else _NEARLY.search(clause)
-    other = (
-        _CONDITION.search(sentence)
-        or _QUOTED.search(sentence)
-        or (_LABEL.fullmatch(clause) is None and foreign(clause))
-    )
-    end = found.end()
-    behind = _BEHIND.match(text, end)
-    after = behind[0].replace("_", " ") if behind is not None else ""
-    denied = denied or _NEGATION.search(after) or _CONDITION.search(after)
-    back = (
-        _AGAINST.match(text, end)
-        or _BACK.match(text, end)
-        or (success and (_HEDGED.match(text, end) or _UNDONE.match(text, end)))
-    )
-    return bool(denied or other or back) or text[: found.start()].rpartition("\n")[2].lstrip().startswith(">")
+def _verdict(match: re.Match[str]) -> Verdict:
+    if match["open"]:
+        return Verdict.UNCERTAIN
+    return Verdict.FAILURE if match["no"] else Verdict.SUCCESS
 
 
-def _before(text: str) -> str:
-    """What leads over to a word: its line, and those before it where they run on into it."""
-    above, _, line = text.rpartition("\n")
-    while above and (_GOES_ON.search(above) or line[:1].islower()):
-        above, _, more = above.rpartition("\n")
-        line = f"{more} {line}"
-    if not line.strip("*_`\"'#- \t") and above.rstrip().endswith((":", ",")):
-        line = above.rstrip().rpartition("\n")[2].rstrip(":,") + " "
-    return line
+def _denied(text: str) -> bool:
+    return _AGAINST.search(_HARMLESS.sub(" ", text)) is not None
+
+
+def _stands(lines: list[str], sentences: list[tuple[int, str]], at: int, labelled: bool) -> bool:
+    """Whether what leads over to a sentence lets it be one of its own."""
+    line = sentences[at][0]
+    if at and sentences[at - 1][0] == line:
+        before = sentences[at - 1][1]
+        return labelled or (len(before.split()) > 2 and not _denied(before))
+    above = lines[line - 1] if line else ""
+    if not above or above.endswith(_ENDED) or _LABEL_ALONE.fullmatch(above) is not None:
+        return True
+    return labelled and not above.endswith(",") and _TOLD.search(above) is None
