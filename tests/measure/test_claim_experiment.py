@@ -89,6 +89,16 @@ def test_what_is_missing_is_left_out_and_counted() -> None:
     assert "3 verdicts missing, and left out" in told
 
 
+def test_answers_that_could_not_be_read_are_told() -> None:
+    truth = np.array([0, 0, 0, 1, 1], dtype=np.int8)
+    said = {("j", name, 1): np.array([3, 2, 3, 3, 3], dtype=np.int8) for name in (BASE, CLAIM, SWAP)}
+    block = measured(table(truth, list("abcde"), said), [ARM])
+    cell = block["arms"][0]["conditions"][BASE]
+    assert (cell["uncertain"], cell["parse_error"], cell["fpr"]["value"]) == (1, 4, 0)
+    told = " ".join(notes({"strata": {"natural": block}}))
+    assert "j: 3 uncertain and 12 unreadable of its answers, counted as not accepted" in told
+
+
 def test_what_has_no_opposite_is_not_missing() -> None:
     kinds = ["asserts", "asserts", "hedged", "silent"]
     swap = np.array([1, -1, -1, -1], dtype=np.int8)

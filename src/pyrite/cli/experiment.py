@@ -9,7 +9,7 @@ import click
 
 from pyrite.cli import common, examples
 from pyrite.cli.endpoints import calls, endpoint, tell_unasked
-from pyrite.cli.options import BENCH, TASKS, Listed, bench_or_table, columns, one_source
+from pyrite.cli.options import BENCH, TASKS, Listed, Once, bench_or_table, columns, one_source
 
 
 def _weights(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...]:
@@ -41,7 +41,9 @@ def experiment() -> None:
 )
 @BENCH
 @click.option("--judge", "labels", cls=Listed, required=True, help="Judges by label.")
-@click.option("--base", default="E2-last4", show_default=True, help="The condition without the words.")
+@click.option(
+    "--base", cls=Once, default="E2-last4", show_default=True, help="The condition without the words."
+)
 @click.option("--thoughts", is_flag=True, help="All of it with the agent's thoughts too.")
 @click.option("--no-warning-arm", is_flag=True, help="Leave out the prompt without its warning line.")
 @click.option("--runs", type=click.IntRange(1), default=1, show_default=True, help="Repeats; 2 tell noise.")
@@ -125,8 +127,12 @@ def claim(
 @click.option(
     "--judge", "members", multiple=True, help="Judges with verdicts, two or more: a,b or once each."
 )
-@click.option("--rule", "rules", required=True, help="majority, unanimous, any, weighted, cascade.")
-@click.option("--weights", callback=_weights, help="For weighted: a number a judge, between commas.")
+@click.option(
+    "--rule", "rules", cls=Listed, required=True, help="majority, unanimous, any, weighted, cascade."
+)
+@click.option(
+    "--weights", cls=Once, callback=_weights, help="For weighted: a number a judge, between commas."
+)
 @click.option("--condition", "conditions", cls=Listed, help="Conditions. [default: all that all judged]")
 @common
 def ensemble(

@@ -11,7 +11,7 @@ import click
 
 from pyrite.cli import common, examples
 from pyrite.cli.endpoints import calls, endpoint, tell_unasked
-from pyrite.cli.options import BENCH, TASKS, Listed
+from pyrite.cli.options import BENCH, TASKS, Listed, Once
 
 WIDTH, LISTED = 100, 20
 _TESTS = {"acceptance": "accepted, of all", "fpr": "FPR, of failed", "tpr": "TPR, of passed"}
@@ -25,8 +25,8 @@ _TESTS = {"acceptance": "accepted, of all", "fpr": "FPR, of failed", "tpr": "TPR
     )
 )
 @BENCH
-@click.option("--judge", "label", required=True, help="The judge to ask.")
-@click.option("--against", required=True, help="The judge whose verdicts are there.")
+@click.option("--judge", "label", cls=Once, required=True, help="The judge to ask.")
+@click.option("--against", cls=Once, required=True, help="The judge whose verdicts are there.")
 @click.option("--condition", "conditions", cls=Listed, help="Conditions. [default: all that --against has]")
 @click.option("--runs", type=click.IntRange(1), help="Repeats. [default: as --against has]")
 @click.option("--seed", type=int, help="Of Monte Carlo draws.")

@@ -16,7 +16,7 @@ import numpy as np
 from pyrite.measure.blocks import Settings, compact, counted, figure
 from pyrite.measure.claim_effect import contrast_block, noise_block
 from pyrite.measure.reasons import words
-from pyrite.measure.table import FAIL, MISSING, PASS, SUCCESS, Flags, Table
+from pyrite.measure.table import FAIL, MISSING, PARSE_ERROR, PASS, SUCCESS, UNCERTAIN, Flags, Table
 from pyrite.measure.vote import votes_of
 from pyrite.metrics.blind import blind
 from pyrite.metrics.claims import signal
@@ -251,6 +251,8 @@ def _rates(
         "p_blind": None if looked is None else looked.p,
         "p_blind_method": None if looked is None else looked.method,
         "ahead": looked is not None and looked.ahead,
+        "uncertain": int((there & (said == UNCERTAIN)).sum()),
+        "parse_error": int((there & (said == PARSE_ERROR)).sum()),
         "missing": int((asked & episodes.scored & ~there).sum()),
         "without_opposite": int((rows & ~asked & episodes.scored & ~there).sum()),
     }
@@ -315,7 +317,7 @@ def notes(result: Mapping[str, Any]) -> list[str]:
             if not block["failed"] and not block["passed"]:
                 continue
             if all(one is None for one in apart):
-                cells = [cell["d_prime"]["reason"] for cell in arm["conditions"].values()]
+                cells = [cell["d_prime"]["reason"] or "no_exchange" for cell in arm["conditions"].values()]
                 why = ", ".join(dict.fromkeys(map(words, cells)))
                 told.append(
                     f"{name}: whether {arm['judge']} tells passed from failed or is at chance level "
@@ -336,6 +338,13 @@ def notes(result: Mapping[str, Any]) -> list[str]:
                 told.append(f"{name}: {what} that can be turned round")
             if gone:
                 told.append(f"{name}: {arm['judge']}: {counted(gone, 'verdict')} missing, and left out")
+            unread = {
+                kind: sum(cell[code] for cell in arm["conditions"].values())
+                for kind, code in (("uncertain", "uncertain"), ("unreadable", "parse_error"))
+            }
+            said = " and ".join(f"{n:,} {kind}" for kind, n in unread.items() if n)
+            if said:
+                told.append(f"{name}: {arm['judge']}: {said} of its answers, counted as not accepted")
     return list(dict.fromkeys(told))
 
 

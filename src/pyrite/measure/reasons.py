@@ -10,6 +10,7 @@ REASONS = {
     "no_silent_failures": "no failure without a message",
     "no_complete_runs": "no runs to compare",
     "no_verdicts": "no verdicts",
+    "no_exchange": "no two tasks of one size, and one outcome in each task",
     "no_opposite": "no message that can be turned round",
     "no_scored_episodes": "no determinate outcome",
     "nothing_accepted": "nothing accepted",

@@ -35,12 +35,14 @@ def blind(accepted: Flags, passed: Flags, cluster: NDArray[np.integer], *, seed:
     """The test of one entry an episode; `cluster` holds codes of its task from 0.
 
     p is twice the smaller tail, (1 + hits) / (1 + draws) each (Phipson and Smyth 2010). None where all
-    or none passed.
+    or none passed, and where nothing can change places: no two tasks of a size, each with one outcome.
 
     >>> passed = np.repeat([True, False], [21, 5])
     >>> blind(np.ones(26, dtype=bool), passed, np.arange(26)).p
     1.0
     >>> blind(passed, passed, np.arange(26)).p < 0.001
+    True
+    >>> blind(*np.array([[1, 0, 0, 1, 1, 1]] * 2, dtype=bool), np.array([0, 1, 1, 2, 2, 2])) is None
     True
     """
     if not passed.any() or passed.all():
@@ -61,6 +63,8 @@ def blind(accepted: Flags, passed: Flags, cluster: NDArray[np.integer], *, seed:
         above += int((hits >= seen).sum())
         below += int((hits <= seen).sum())
         total += float(hits.sum())
+    if above == below == draws and 0 < int(said.sum()) < len(cluster):
+        return None
     tail = (1 + min(above, below)) / (1 + draws)
     method = f"permutation of tasks of one size and of episodes within a task, {draws:,} draws"
     return Blind(min(1.0, 2 * tail), seen > total / draws, method)
