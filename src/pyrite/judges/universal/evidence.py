@@ -134,7 +134,7 @@ async def look(asker: Asker, looking: Looking, asked: Sequence[Asked]) -> dict[P
 
 
 def _tried(owed: Sequence[tuple[int, Place]]) -> list[tuple[int, Place]]:
-    """The notes asked first: one of each picture, in turn another, at least `FIRST`, not all of one criterion.
+    """The notes asked first: one of each picture, in turn, at least `FIRST`, and not all of one criterion.
 
     What a model can note must not hang on which criterion it cannot.
     """
