@@ -32,9 +32,10 @@ SHOWN = ("fpr", "tpr", "fdr", "kappa")
 
 def read(bench: Bench, ids: tuple[str, ...]) -> Labelled:
     """The labels of a bench on the episodes `ids`, with those that were aborted."""
-    return replace(
-        people.read(labels.lines(bench), ids), aborted=np.array([_lost(bench, one) for one in ids], bool)
-    )
+    said = people.read(labels.lines(bench), ids)
+    if not said.annotators:
+        return said
+    return replace(said, aborted=np.array([_lost(bench, one) for one in ids], bool))
 
 
 def _lost(bench: Bench, name: str) -> bool:
