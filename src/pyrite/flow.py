@@ -435,9 +435,15 @@ def export_runs(
 
 
 def export_scores(
-    root: Path, label: str, out: Path, *, condition: str | None = None, success: str = "outcome"
+    root: Path,
+    label: str,
+    out: Path,
+    *,
+    condition: str | None = None,
+    run: int | None = None,
+    success: str = "outcome",
 ) -> Scores:
-    """Write a judge's graded verdicts as score files of fara, a folder a trajectory."""
+    """Write a judge's graded verdicts as score files of fara, a folder a trajectory; what is there stays."""
     bench = Bench(root)
     bench.require_episodes()
-    return write_scores(bench, label, out, condition=condition, success=success)
+    return write_scores(bench, label, out, condition=condition, run=run, success=success)

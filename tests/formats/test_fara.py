@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -470,6 +471,59 @@ def test_score_files_in_the_released_layout(
     process = [*("export", str(judged), "--to", "fara", "--judge", LABEL), "-o", str(tmp_path / "p")]
     assert run([*process, "--success", "process"]) == 0
     assert json.loads((tmp_path / "p" / files[1]).read_text())["score"] == 1
+
+
+def test_a_score_file_that_says_otherwise_stays(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "traj"
+    command = ["export", str(judged), "--to", "fara", "--judge", LABEL, "-o", str(out)]
+    assert run(command) == 0
+    capsys.readouterr()
+    assert run(command) == 0
+    assert "exported 0 score files" in (text := capsys.readouterr().out)
+    assert "2 were there" in text
+    first, second = sorted(out.rglob("mmrubric*.json"))
+    for content in ('{"score": 0}', "no JSON"):
+        first.write_text(content, encoding="utf-8")
+        second.unlink(missing_ok=True)
+        assert run([*command, "--json"]) == 1
+        done = json.loads(capsys.readouterr().out)
+        assert (done["written"], done["kept"], done["stays"]) == (["t2"], [], [str(first)])
+        assert first.read_text() == content
+    assert run(command) == 1
+    assert f"stays    {first}" in capsys.readouterr().out
+
+
+def test_the_score_files_of_one_condition_and_run(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bench = tmp_path / "copy"
+    shutil.copytree(judged, bench)
+    (path,) = (bench / "verdicts").glob("*.jsonl")
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    other = [{**one, "condition": "E3-whole+claim"} for one in lines if one["run"] == 2]
+    text = "".join(json.dumps(one) + "\n" for one in other)
+    (bench / "verdicts" / "a-other.jsonl").write_text(text, encoding="utf-8")
+
+    def told(*options: str) -> tuple[str, int, int]:
+        out = tmp_path / "-".join(("out", *options))
+        asked = [*("export", str(bench), "--to", "fara", "--judge", LABEL, "-o", str(out)), *options]
+        assert run([*asked, "--json"]) == 0
+        done = json.loads(capsys.readouterr().out)
+        assert sorted(done["written"]) == ["t1", "t2"]
+        return done["condition"], done["run"], done["left_out"]
+
+    n = len(other)
+    assert told() == ("E3-full+claim", 1, 2 * n)
+    assert told("--run", "2") == ("E3-full+claim", 2, 2 * n)
+    assert told("--condition", "E3-whole+claim") == ("E3-whole+claim", 2, 2 * n)
+    asked = ["export", str(bench), "--to", "fara", "-o", str(tmp_path / "o"), "--run", "1"]
+    assert run(asked) == 2
+    assert run([*asked, "--judge", LABEL, "--condition", "E3-whole+claim"]) == 2
+    assert "E3-whole+claim, run 2" in capsys.readouterr().err
+    assert run([*asked[:-1], "2", "--judge", LABEL]) == 0
+    assert f"E3-full+claim, run 2; {2 * n} verdicts of others left out" in capsys.readouterr().out
 
 
 def test_no_outcome_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from tests.formats.test_fara import shared
 
 from pyrite.cli import run
 from pyrite.formats.fara import read
-from pyrite.formats.fara_bench import episode_id, import_runs
+from pyrite.formats.fara_bench import episode_id, import_runs, page
 from pyrite.formats.fara_runs import write_runs
 from pyrite.records import SCHEMA_VERSION, ActionLine, Agent, Meta
 from pyrite.store.bench import Bench
@@ -73,6 +73,27 @@ def test_three_ends_and_what_does_not_fit_come_back(tmp_path: Path, text_log: bo
     assert only == {name: data for name, data in files(after).items() if not name.endswith("meta.json")}
     ends = {name: read(tmp_path / "out" / name).end for name in ("done", "over", "lost", "mute")}
     assert ends == {"done": "terminated", "over": "over budget", "lost": "aborted", "mute": "terminated"}
+
+
+def test_screenshots_that_were_added_since_are_counted(tmp_path: Path) -> None:
+    fara(tmp_path / "runs", "surplus", (1, 2, 3, 4), actions=2)
+    import_runs(tmp_path / "runs", tmp_path / "bench")
+    write_runs(Bench(tmp_path / "bench"), tmp_path / "out")
+    for number in (8, 9):
+        path = tmp_path / "out" / "surplus" / f"screenshot_{number}.png"
+        Image.new("RGB", (64, 48), (0, 9 * number, 0)).save(path)
+    import_runs(tmp_path / "out", tmp_path / "again")
+    files = Bench(tmp_path / "again").meta(episode_id("surplus")).screen_files
+    assert files is not None
+    assert (files.files, files.unseen) == (5, 2)
+
+
+def test_an_address_without_what_is_private() -> None:
+    for given in ("https://ana:p@ss@shop.example/a@b", "https://ana@shop.example/a@b?x=1"):
+        assert page(given) == "https://shop.example/a@b"
+    assert page("view-source:ftp://u:p@host:21/") == "view-source:ftp://host:21/"
+    for plain in ("https://shop.example/@ana", "mailto:ana@shop.example", "about:blank", ""):
+        assert page(plain) == plain
 
 
 ACTIONS: list[dict[str, Any]] = [

@@ -13,7 +13,7 @@ from pyrite.cli import run
 from pyrite.errors import UsageError
 from pyrite.measure.bench import measure_bench
 from pyrite.records import Label
-from pyrite.store.jsonl import append_lines
+from pyrite.store.jsonl import append_lines, write_json
 
 
 def label(made: MadeBench, name: str, outcome: str, who: str = "ana", stage: str = "blind") -> None:
@@ -66,6 +66,29 @@ def test_the_majority_counts_a_tie_is_indeterminate_and_an_adjudication_wins(mad
     listed = {one["episode_id"]: one["cause"] for one in found["indeterminate"]}
     assert (len(listed), listed["e01"], listed["e04"]) == (21, "people_undecided", "not_labelled")
     assert any("20 episodes are not labelled" in text for text in found["warnings"])
+
+
+def test_an_aborted_run_is_indeterminate_whatever_people_say(made: MadeBench) -> None:
+    for at in range(8):
+        label(made, f"e{at:02d}", "pass" if at % 2 else "fail")
+    for name in ("e00", "e01", "e20"):
+        path = made.bench.paths.episode(name).meta
+        write_json(path, {**json.loads(path.read_text("utf-8")), "ended_by": "environment_lost"})
+    found = measured(made, truth="labels")
+    truth = found["strata"]["natural"]["truth"]
+    assert (truth["attempted"], truth["pass"], truth["fail"], truth["indeterminate"]) == (24, 3, 3, 18)
+    assert truth["causes"] == {
+        "not_labelled": {"n": 15, "blame": "people"},
+        "environment_lost": {"n": 3, "blame": "environment"},
+    }
+    counts = judge(found)["counts"]
+    assert (counts["tp"], counts["fp"], counts["tn"], counts["indeterminate"]) == (3, 0, 3, 18)
+    listed = {one["episode_id"]: (one["cause"], one["blame"]) for one in found["indeterminate"]}
+    assert all(listed[name] == ("environment_lost", "environment") for name in ("e00", "e01", "e20"))
+    assert any(text.startswith("3 aborted runs") for text in found["warnings"])
+    people = found["people"]
+    assert (people["episodes"], people["pass"], people["fail"], people["indeterminate"]) == (8, 3, 3, 2)
+    assert found["both"]["natural"]["episodes"] == 6
 
 
 def test_the_verifier_leads_and_both_are_shown_on_the_same_episodes(made: MadeBench) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pyrite.cli import common, examples
+from pyrite.errors import UsageError
 
 if TYPE_CHECKING:
     from pyrite.cli.screen import Progress
+    from pyrite.formats.fara_scores import Scores
 
 
 @click.command(
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
 @click.option("-o", "--out", type=click.Path(path_type=Path), required=True, help="The folder to write.")
 @click.option("--only", default="*", show_default=True, help="Tasks whose id matches this pattern.")
 @click.option("--judge", help="fara: write this judge's score files.")
+@click.option("--condition", help="fara: of its verdicts those of this condition. [default: with the most]")
+@click.option(
+    "--run", type=click.IntRange(1), help="fara: of its verdicts those of this run. [default: with the most]"
+)
 @click.option(
     "--success",
     type=click.Choice(["outcome", "process", "both"]),
@@ -45,6 +51,8 @@ def export(
     out: Path,
     only: str,
     judge: str | None,
+    condition: str | None,
+    run: int | None,
     success: str,
     as_json: bool,
     quiet: bool,
@@ -56,17 +64,21 @@ def export(
     folders: task.json, a verify.py that imports nothing of pyrite, and every declared state; `check` says
     of them what it says of the suite. harbor: instruction.md, task.toml, environment/, solution/, tests/.
     fara: the episodes of BENCH as trajectories, web_surfer.log and screenshots; with --judge, its graded
-    verdicts as OUT/<trajectory>/scores/mmrubric_….json, none without an outcome. What is there stays.
+    verdicts as OUT/<trajectory>/scores/mmrubric_….json, none without an outcome. What is there stays: a
+    score file that says otherwise is named, exit code 1.
     """
     from pyrite import flow
     from pyrite.cli import screen
     from pyrite.report.numbers import count
 
+    if judge is None and (condition or run):
+        raise UsageError("--condition and --run go with --to fara --judge LABEL")
     progress = screen.Progress(quiet=quiet, no_color=no_color)
     if form == "fara":
         if judge is None:
             return _runs(Path(suite), out, progress, as_json=as_json)
-        return _scores(Path(suite), judge, out, success, as_json=as_json)
+        asked: dict[str, Any] = {"condition": condition, "run": run, "success": success}
+        return _scores(flow.export_scores(Path(suite), judge, out, **asked), as_json=as_json)
     with progress.stage("export") as stage:
         done = flow.export(
             suite, out, form="harbor" if form == "harbor" else "folders", only=only, watch=stage
@@ -99,19 +111,23 @@ def _runs(bench: Path, out: Path, progress: Progress, *, as_json: bool) -> int:
     return 3 if done.broken else 0
 
 
-def _scores(bench: Path, judge: str, out: Path, success: str, *, as_json: bool) -> int:
-    """Score files; exit 3 where a trajectory has no outcome."""
-    from pyrite import flow
+def _scores(done: Scores, *, as_json: bool) -> int:
+    """Score files; exit 1 where one is there that says otherwise, 3 where a trajectory has no outcome."""
     from pyrite.cli import screen
     from pyrite.report.numbers import count
 
-    done = flow.export_scores(bench, judge, out, success=success)
+    code = 1 if done.stays else 3 if done.undecided else 0
     if as_json:
         screen.result_json(done)
-    else:
-        screen.result(f"exported {count(len(done.written), 'score file')} to {out}")
-        for folder, why in done.undecided.items():
-            screen.result(f"no file  {folder}: {why}")
-        for folder in done.aborted:
-            screen.result(f"no file  {folder}: the run was aborted")
-    return 3 if done.undecided else 0
+        return code
+    there = f", {len(done.kept)} were there" if done.kept else ""
+    screen.result(f"exported {count(len(done.written), 'score file')} to {done.out}{there}")
+    left = f"; {count(done.left_out, 'verdict')} of others left out (--condition, --run)"
+    screen.result(f"verdicts {done.condition}, run {done.run}{left if done.left_out else ''}")
+    for path in done.stays:
+        screen.result(f"stays    {path}: it says otherwise; remove it, or another -o")
+    for folder, why in done.undecided.items():
+        screen.result(f"no file  {folder}: {why}")
+    for folder in done.aborted:
+        screen.result(f"no file  {folder}: the run was aborted")
+    return code

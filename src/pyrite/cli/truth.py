@@ -249,7 +249,7 @@ def outcomes(
 
 def _imported(bench: Path) -> str:
     """What can be done with episodes that have no truth."""
-    universal = "universal@model=NAME --condition E3-full+claim"
+    universal = "universal@model=NAME --condition E3-whole+claim"
     return "\n".join(
         [
             f"next     pyrite judge {bench} --judge {universal}; pyrite diagnose {bench}",

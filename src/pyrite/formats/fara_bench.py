@@ -104,7 +104,7 @@ def episode_id(label: str) -> str:
     """Opaque, and the same whenever a folder of this name is read.
 
     >>> episode_id("united_13")
-    'ep_2cc4f41f9cd4'
+    'ep_0716e87f8d4c'
     """
     return "ep_" + hashlib.sha256(label.encode()).hexdigest()[:12]
 
@@ -194,8 +194,13 @@ def ended_by(said: str, *, aborted: bool) -> EndedBy:
 
 
 def _with_own(meta: Meta, run: FaraRun) -> Meta:
-    """With what pyrite has written beside the answer; where that is none of ours, or says otherwise, not."""
+    """With what pyrite has written beside the answer; where that is none of ours, or says otherwise, not.
+
+    Files that do not fit are counted as they lie there, whatever was written of others.
+    """
     own = {key: run.own[key] for key in _OWN if key in run.own}
+    if meta.screen_files is not None:
+        own.pop("screen_files", None)
     if (own.get("ended_by", meta.ended_by) == "environment_lost") != (run.end == "aborted"):
         return meta
     try:
@@ -256,12 +261,15 @@ def action_line(step: int, action: FaraAction, screen: str | None) -> ActionLine
 
 
 def page(url: str) -> str:
-    """An address without its query and fragment, at most 150 characters of it.
+    """An address without its query and fragment, and without a name and password; at most 150 characters.
 
     >>> page("https://shop.example/cart?id=7#top")
     'https://shop.example/cart'
+    >>> page("https://ana:secret@shop.example/@home")
+    'https://shop.example/@home'
     """
     bare = re.split(r"[?#]", url.strip(), maxsplit=1)[0]
+    bare = re.sub(r"^((?:[\w+.-]+:)*//)[^/\\]*@", r"\1", bare)
     return f"{bare[:MOST_PAGE]}..." if len(bare) > MOST_PAGE else bare
 
 

@@ -78,7 +78,7 @@ def measure_bench(
     of_people = truth == "labels"
     found = attempts.read(bench) if of_people else _require(bench)
     verified = _grouped(_joined(bench, found), found, group)
-    said = people.read(labels.lines(bench), verified.episodes.ids)
+    said = labelled.read(bench, verified.episodes.ids)
     table = labelled.by_people(bench, verified, said) if of_people else verified
     settings = Settings(level, resamples, seed, uncertain, tuple(base_rates))
     strata, warnings = strata_blocks(table, settings, asked, truth=truth)

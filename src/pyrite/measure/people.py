@@ -1,8 +1,9 @@
 """Human labels: what people say of episodes, how far they agree, and judges and verifiers against them.
 
 The outcome that people give an episode is an adjudication, else the majority of its blind labels, else
-of its informed ones; a tie is indeterminate. The last line of an annotator at a stage counts, practice
-never. The process of an episode is correct if the median of its process scores is at least 0.8.
+of its informed ones; a tie is indeterminate, and so is a run that its environment broke off. The last
+line of an annotator at a stage counts, practice never. The process of an episode is correct if the
+median of its process scores is at least 0.8.
 """
 
 from __future__ import annotations
@@ -42,13 +43,21 @@ class Labelled:
     """(episodes, annotators): blind process scores, else informed ones; NaN for none."""
     strangers: int
     """Lines of episodes that are not in the table."""
+    aborted: Flags | None = None
+    """Episodes that their environment broke off; None for none."""
 
     def truth(self) -> Codes8:
-        """What people say of each episode; INDETERMINATE for a tie, MISSING where nobody said anything."""
+        """What people say of each episode; MISSING where nobody said anything.
+
+        INDETERMINATE for a tie, and whatever they say of an aborted one.
+        """
         found = np.full(len(self.process), MISSING, dtype=np.int8)
         for stage in reversed(STAGES[:2]):
             found = _voted(self.outcome[stage], found)
-        return _voted(self.outcome["adjudication"], found)
+        found = _voted(self.outcome["adjudication"], found)
+        if self.aborted is not None:
+            found[self.aborted & (found != MISSING)] = INDETERMINATE
+        return found
 
 
 def read(lines: Iterable[Label], ids: tuple[str, ...]) -> Labelled:

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyrite.errors import InputError, UsageError
-from pyrite.measure import labelled, people
+from pyrite.measure import labelled
 from pyrite.measure.bench import table_from_bench
 from pyrite.measure.table import FAIL, PASS
 from pyrite.records import SCHEMA_VERSION, Meta, VerdictLine
-from pyrite.store import labels
 from pyrite.store.bench import Bench
 from pyrite.store.jsonl import read_lines
 
@@ -88,7 +87,7 @@ def _outcomes(bench: Bench, truth: str) -> dict[str, str]:
     """Episode -> pass or fail, of those that have one."""
     table = table_from_bench(bench, verified=False)
     if truth == "labels":
-        table = labelled.by_people(bench, table, people.read(labels.lines(bench), table.episodes.ids))
+        table = labelled.by_people(bench, table, labelled.read(bench, table.episodes.ids))
     codes = zip(table.episodes.ids, table.episodes.truth, strict=True)
     return {name: _TRUTH[int(code)] for name, code in codes if int(code) in _TRUTH}
 

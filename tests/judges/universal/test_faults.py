@@ -15,6 +15,8 @@ from pyrite.errors import InputError
 from pyrite.judges.base import Package
 from pyrite.judges.client.base import Answer
 from pyrite.judges.universal import conditions as step
+from pyrite.judges.universal.evidence import Place, _tried
+from pyrite.judges.universal.frames import Frame
 from pyrite.judges.universal.records import Baseline, Criterion, Rubric
 from pyrite.records import LeftOut, ViewAction
 
@@ -120,6 +122,40 @@ def test_evidence_that_fails_for_all_at_once_is_asked_for_one_by_one(tmp_path: P
     assert process_of(reply)["rubric"] == process_of(wanted)["rubric"]
     assert reply.verdict == "success"
     assert calls.steps()["evidence"] > 5
+
+
+@pytest.mark.parametrize("frames", [[1, 2, 3, 4, 5], [1], [1, 2]])
+def test_which_criterion_has_no_evidence_does_not_matter(tmp_path: Path, frames: list[int]) -> None:
+    """All screens are asked about all criteria at once, and none is answered: then note by note."""
+    calls = []
+    for bad in range(3):
+
+        def evidence(view: View, bad: int = bad) -> Any:
+            return "?" if bad in view.asked else Brain().evidence(view)
+
+        script = Script(evidence=evidence, relevance=lambda view: {f"criterion_{i}": 9 for i in range(3)})
+        process = process_of(judged(package(tmp_path, frames), script))
+        earned = [one["earned"] for one in process["rubric"]["criteria"]]
+        assert earned == [None if i == bad else one["max_points"] for i, one in enumerate(KETTLE)]
+        calls.append(script.steps()["evidence"])
+    assert len(set(calls)) == 1
+
+
+def place(number: int, criterion: int) -> tuple[int, Place]:
+    return number, Place(Frame(number, number, number, None), (criterion,))
+
+
+def test_the_notes_that_are_tried_first_are_not_all_of_one_criterion() -> None:
+    def tried(*pictures: tuple[int, ...]) -> list[tuple[int, int]]:
+        owed = [place(i, one) for i, criteria in enumerate(pictures) for one in criteria]
+        return [(i, one.criteria[0]) for i, one in _tried(owed)]
+
+    assert tried((0, 1, 2)) == [(0, 0), (0, 1), (0, 2)]
+    assert tried((0, 1, 2), (0, 1, 2)) == [(0, 0), (1, 1), (0, 2)]
+    assert tried(*[(0, 1, 2)] * 4) == [(0, 0), (1, 1), (2, 2), (3, 0)]
+    assert tried((1, 2), (0, 1), (1, 2)) == [(0, 1), (1, 1), (2, 1), (0, 2)]
+    assert tried((0,)) == [(0, 0)]
+    assert tried() == []
 
 
 def test_evidence_that_is_missing_leaves_its_criterion_ungraded(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ _LISTS = ("analyses", "analysis", "criteria", "results", "evidence", "items")
 """What models call the list."""
 MOST_PAIRS = 16
 """Notes that one call asks for where a picture stands at several places: more would not fit an answer."""
+FIRST = 3
+"""Single notes that are tried before it is said that the model cannot note any; not all of one criterion."""
 Pair = tuple[int, int]
 """Number of a screen, number of a criterion."""
 
@@ -106,7 +108,7 @@ async def look(asker: Asker, looking: Looking, asked: Sequence[Asked]) -> dict[P
     """(number of the screen, criterion) -> what it shows about it there, or why that is not known.
 
     Pictures whose answers for all criteria at once cannot be used are asked about one note at a time, once
-    each and so many of them: first one of each picture, and the others if any of those was answered.
+    each and so many of them: first some, and the others if any of those was answered, or any picture.
     """
     answers = await rounds.ask(asker, [looking.question(*one) for one in asked])
     found: dict[Pair, Seen | StepFailed] = {}
@@ -120,14 +122,31 @@ async def look(asker: Asker, looking: Looking, asked: Sequence[Asked]) -> dict[P
         else:
             found |= {_pair(one): seen for one, seen in zip(each, answer, strict=True)}
     owed = owed[: rounds.MOST_ALONE]
-    first = [one for i, one in enumerate(owed) if i == 0 or owed[i - 1][0] != one[0]]
+    some = any(not isinstance(one, StepFailed) for one in answers)
+    first = _tried(owed)
     for wave in (first, [one for one in owed if one not in first]):
         told = await rounds.once(asker, [looking.question([place], asked[i][1]) for i, place in wave])
         for (_, place), said in zip(wave, told, strict=True):
             found[_pair(place)] = said if isinstance(said, StepFailed) else said[0]
-        if not any(isinstance(said, list) for said in told):
+        if not some and all(isinstance(said, StepFailed) for said in told):
             break
     return found
+
+
+def _tried(owed: Sequence[tuple[int, Place]]) -> list[tuple[int, Place]]:
+    """The notes asked first: one of each picture, in turn, at least `FIRST`, and not all of one criterion.
+
+    What a model can note must not hang on which criterion it cannot.
+    """
+    by_picture: dict[int, list[tuple[int, Place]]] = {}
+    for one in owed:
+        by_picture.setdefault(one[0], []).append(one)
+    found = [notes[i % len(notes)] for i, notes in enumerate(by_picture.values())]
+    known = {place.criteria for _, place in found}
+    left = sorted((one for one in owed if one not in found), key=lambda one: one[1].criteria in known)
+    if len(known) == 1 and left and left[0][1].criteria not in known:
+        found.append(left.pop(0))
+    return [*found, *left[: max(FIRST - len(found), 0)]]
 
 
 def _pair(place: Place) -> Pair:
