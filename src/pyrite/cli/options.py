@@ -32,30 +32,26 @@ class Listed(click.Option):
             attributes["default"] = (default,)
         then = attributes.pop("callback", None)
 
-        def joined(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
-            if not all(one.strip() for one in value):
-                raise click.BadParameter("an empty name; expected names, between commas or one by one")
-            text = ",".join(value) if value else None
+        def read(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
+            text = self.text(value) if value else None
             return text if then is None else then(ctx, param, text)
 
-        super().__init__(declarations, multiple=True, callback=joined, **attributes)
+        super().__init__(declarations, multiple=True, callback=read, **attributes)
+
+    def text(self, given: tuple[str, ...]) -> str:
+        """What was given, as one text."""
+        if not all(one.strip() for one in given):
+            raise click.BadParameter("an empty name; expected names, between commas or one by one")
+        return ",".join(given)
 
 
-class Once(click.Option):
+class Once(Listed):
     """An option for one value that is refused where it is given twice: the first would get lost."""
 
-    def __init__(self, declarations: Sequence[str], **attributes: Any) -> None:
-        if isinstance(default := attributes.get("default"), str):
-            attributes["default"] = (default,)
-        then = attributes.pop("callback", None)
-
-        def alone(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
-            if len(value) > 1:
-                raise click.BadParameter(f"given {len(value)} times; expected one value")
-            one = value[0] if value else None
-            return one if then is None else then(ctx, param, one)
-
-        super().__init__(declarations, multiple=True, callback=alone, **attributes)
+    def text(self, given: tuple[str, ...]) -> str:
+        if len(given) > 1:
+            raise click.BadParameter(f"given {len(given)} times; expected one value")
+        return given[0]
 
 
 def column_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:

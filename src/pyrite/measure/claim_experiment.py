@@ -7,6 +7,7 @@ of one condition (noise); and whether the words inform the judge (d') or make it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -338,10 +339,9 @@ def notes(result: Mapping[str, Any]) -> list[str]:
                 told.append(f"{name}: {what} that can be turned round")
             if gone:
                 told.append(f"{name}: {arm['judge']}: {counted(gone, 'verdict')} missing, and left out")
-            unread = {
-                kind: sum(cell[code] for cell in arm["conditions"].values())
-                for kind, code in (("uncertain", "uncertain"), ("unreadable", "parse_error"))
-            }
+            unread: Counter[str] = Counter()
+            for cell in arm["conditions"].values():
+                unread.update(uncertain=cell["uncertain"], unreadable=cell["parse_error"])
             said = " and ".join(f"{n:,} {kind}" for kind, n in unread.items() if n)
             if said:
                 told.append(f"{name}: {arm['judge']}: {said} of its answers, counted as not accepted")
@@ -351,7 +351,8 @@ def notes(result: Mapping[str, Any]) -> list[str]:
 def _without_interval(found: Any) -> Iterator[str]:
     """Why figures that are there have no interval."""
     if isinstance(found, dict):
-        if found.get("value") is not None and found.get("low", 0) is None and found.get("reason"):
+        bare = "low" in found and found["low"] is None
+        if bare and found.get("value") is not None and found.get("reason"):
             yield found["reason"]
         for inner in found.values():
             yield from _without_interval(inner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
@@ -27,11 +28,11 @@ def without_outdated(table: Table, lock: Mapping[str, Any], bench: str) -> Table
         one = _ensemble(settings)
         if one is not None and label in table.verdicts.judge.names:
             found[label] = one
-    gone: dict[str, int] = {}
+    gone: Counter[str] = Counter()
     for _ in found:  # one of ensembles may come before those that it is made of
         for label, one in found.items():
             table, outdated = _checked(table, label, one)
-            gone[label] = gone.get(label, 0) + outdated
+            gone[label] += outdated
     notes = [
         f"{label}: {counted(n, 'verdict')} no longer what its members say, and counted as missing: "
         f"{_made_anew(bench, found[label])}"
