@@ -24,6 +24,7 @@ from pyrite.store.bench import Bench
 
 NOT_LABELLED, UNDECIDED = "not_labelled", "people_undecided"
 ABORTED = "environment_lost"
+"""How an episode ended that its environment broke off: it is in no figure, and counted."""
 BLAMED = {NOT_LABELLED: "people", UNDECIDED: "people", ABORTED: BLAME[ABORTED]}
 """Why an episode is indeterminate where people are the truth."""
 _CAUSE = {MISSING: NOT_LABELLED, INDETERMINATE: UNDECIDED}

@@ -20,8 +20,6 @@ from pyrite.store.jsonl import read_lines
 
 OVER_BUDGET = ("step_limit", "time_limit", "loop")
 """How an episode ended that ran out of its budget."""
-ABORTED = "environment_lost"
-"""How an episode ended that its environment broke off: it is in no figure, and counted."""
 _TRUTH = {PASS: "pass", FAIL: "fail"}
 
 
@@ -53,7 +51,7 @@ def process_of_bench(
     told = _outcomes(bench, truth)
     agents = {name: meta.agent.name for name, meta in about.items()}
     over = {name: meta.ended_by in OVER_BUDGET for name, meta in about.items()}
-    aborted = {name for name, meta in about.items() if meta.ended_by == ABORTED}
+    aborted = {name for name, meta in about.items() if meta.ended_by == labelled.ABORTED}
     return [
         _block(
             *(label, shown),
